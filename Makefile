@@ -1,0 +1,32 @@
+# Every target sets up what it needs first: a fresh clone passes `make run` and `make test`.
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup run test test-fast check bench lock clean
+
+setup:
+	@scripts/setup
+
+run: setup
+	@$(BIN)/mco up --machines 3 --tour
+
+test: check
+	@$(BIN)/pytest
+
+test-fast: setup
+	@$(BIN)/pytest tests/unit tests/property $(wildcard tests/story)
+
+check: setup
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: setup
+	@$(BIN)/python -m bench
+
+lock:
+	@scripts/lock
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

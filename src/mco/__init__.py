@@ -1,0 +1,1 @@
+"""A Machine Config Operator: the operating system of every node of a fleet, managed as Kubernetes objects."""

@@ -1,0 +1,38 @@
+"""MachineConfigNode: where one node stands in an update (spec/node.md 1.7, 5)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mco.api.meta.conditions import Condition
+from mco.api.meta.objects import APIStruct, Object
+
+
+class Reference(APIStruct, frozen=True, kw_only=True):
+    name: str = ""
+
+
+class SpecConfigVersion(APIStruct, frozen=True, kw_only=True):
+    desired: str = ""
+
+
+class StatusConfigVersion(APIStruct, frozen=True, kw_only=True):
+    current: str = ""
+    desired: str = ""
+
+
+class MachineConfigNodeSpec(APIStruct, frozen=True, kw_only=True):
+    node: Reference = msgspec.field(default_factory=Reference)
+    pool: Reference = msgspec.field(default_factory=Reference)
+    config_version: SpecConfigVersion = msgspec.field(default_factory=SpecConfigVersion)
+
+
+class MachineConfigNodeStatus(APIStruct, frozen=True, kw_only=True):
+    observed_generation: int = 0
+    config_version: StatusConfigVersion = msgspec.field(default_factory=StatusConfigVersion)
+    conditions: tuple[Condition, ...] = ()
+
+
+class MachineConfigNode(Object, frozen=True, kw_only=True):
+    spec: MachineConfigNodeSpec = msgspec.field(default_factory=MachineConfigNodeSpec)
+    status: MachineConfigNodeStatus = msgspec.field(default_factory=MachineConfigNodeStatus)

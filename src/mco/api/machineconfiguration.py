@@ -1,0 +1,60 @@
+"""MachineConfiguration `cluster`: which change of a node disrupts it how (spec/node.md 1.13, 6)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mco.api.meta.objects import APIStruct, Object
+
+
+class ServiceReference(APIStruct, frozen=True, kw_only=True):
+    service_name: str = ""
+
+
+class Action(APIStruct, frozen=True, kw_only=True):
+    """`type` is None, Reboot, Drain, Reload, Restart, DaemonReload or (internal only) Special."""
+
+    type: str
+    reload: ServiceReference | None = None
+    restart: ServiceReference | None = None
+
+
+class FilePolicy(APIStruct, frozen=True, kw_only=True):
+    path: str
+    actions: tuple[Action, ...] = ()
+
+
+class UnitPolicy(APIStruct, frozen=True, kw_only=True):
+    name: str
+    actions: tuple[Action, ...] = ()
+
+
+class SSHKeyPolicy(APIStruct, frozen=True, kw_only=True):
+    actions: tuple[Action, ...] = ()
+
+
+class DisruptionPolicies(APIStruct, frozen=True, kw_only=True):
+    files: tuple[FilePolicy, ...] = ()
+    units: tuple[UnitPolicy, ...] = ()
+    sshkey: SSHKeyPolicy = msgspec.field(default_factory=SSHKeyPolicy)
+
+
+class DisruptionPolicyStatus(APIStruct, frozen=True, kw_only=True):
+    cluster_policies: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
+
+
+class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
+    management_state: str = ""
+    node_disruption_policy: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
+
+
+class MachineConfigurationStatus(APIStruct, frozen=True, kw_only=True):
+    observed_generation: int = 0
+    node_disruption_policy_status: DisruptionPolicyStatus = msgspec.field(
+        default_factory=DisruptionPolicyStatus
+    )
+
+
+class MachineConfiguration(Object, frozen=True, kw_only=True):
+    spec: MachineConfigurationSpec = msgspec.field(default_factory=MachineConfigurationSpec)
+    status: MachineConfigurationStatus = msgspec.field(default_factory=MachineConfigurationStatus)

@@ -1,0 +1,1 @@
+"""What every kind shares: metadata, conditions, selectors, references, patches."""

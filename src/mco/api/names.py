@@ -1,0 +1,72 @@
+"""Every name that this project puts on objects or expects there (spec/node.md 2, spec/render.md 0)."""
+
+from __future__ import annotations
+
+GROUP = "machineconfiguration.openshift.io"
+VERSION = "v1"
+API_VERSION = f"{GROUP}/{VERSION}"
+OPERATOR_GROUP = "operator.openshift.io"
+NAMESPACE = "openshift-machine-config-operator"
+
+# Labels
+ROLE_LABEL = f"{GROUP}/role"
+BUILT_IN_LABEL = f"{GROUP}/mco-built-in"
+REQUIRED_FOR_UPGRADE_LABEL = f"operator.{GROUP}/required-for-upgrade"
+POOL_LABEL_PREFIX = f"pools.operator.{GROUP}/"
+NODE_ROLE_PREFIX = "node-role.kubernetes.io/"
+ZONE_LABEL = "topology.kubernetes.io/zone"
+OS_LABEL = "kubernetes.io/os"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+# Annotations of Nodes
+CURRENT_CONFIG = f"{GROUP}/currentConfig"
+DESIRED_CONFIG = f"{GROUP}/desiredConfig"
+CURRENT_IMAGE = f"{GROUP}/currentImage"
+DESIRED_IMAGE = f"{GROUP}/desiredImage"
+STATE = f"{GROUP}/state"
+REASON = f"{GROUP}/reason"
+POST_CONFIG_ACTION = f"{GROUP}/post-config-action"
+DESIRED_DRAIN = f"{GROUP}/desiredDrain"
+LAST_APPLIED_DRAIN = f"{GROUP}/lastAppliedDrain"
+CONTROL_PLANE_TOPOLOGY = f"{GROUP}/controlPlaneTopology"
+FIRST_PIVOT_CONFIG = f"{GROUP}/firstPivotConfig"
+CUSTOM_POOL_LABELS_APPLIED = f"{GROUP}/customPoolLabelsApplied"
+
+# Annotations of other objects
+GENERATED_BY_CONTROLLER_VERSION = f"{GROUP}/generated-by-controller-version"
+GENERATED_BY_VERSION = f"{GROUP}/generated-by-version"
+RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
+OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
+
+# Values of the state annotation
+STATE_DONE = "Done"
+STATE_WORKING = "Working"
+STATE_DEGRADED = "Degraded"
+STATE_UNRECONCILABLE = "Unreconcilable"
+REBOOTING = "Rebooting"
+
+# Objects and pools
+RENDERED_PREFIX = "rendered-"
+CONTROLLER_CONFIG = "machine-config-controller"
+MACHINE_CONFIGURATION = "cluster"
+MASTER, WORKER, ARBITER = "master", "worker", "arbiter"
+BUILT_IN_POOLS = (MASTER, WORKER, ARBITER)
+NOT_YET_SET = "not-yet-set"
+UPDATE_TAINT = "UpdateInProgress"
+
+# Limits and versions
+MAX_RENDERED_BYTES = 1572864
+MAX_REASON_CHARACTERS = 2000
+KERNEL_TYPES = ("default", "realtime", "64k-pages")
+
+# Files on a node (spec/daemon.md 2)
+FORCE_FILE = "/run/machine-config-daemon-force"
+NODE_ANNOTATIONS_FILE = "/etc/machine-config-daemon/node-annotations.json"
+CURRENT_CONFIG_FILE = "/etc/machine-config-daemon/currentconfig"
+ENCAPSULATED_FILE = "/etc/ignition-machine-config-encapsulated.json"
+SERVED_CONFIG_FILE = "/etc/mcs-machine-config-content.json"
+KUBECONFIG_FILE = "/etc/kubernetes/kubeconfig"
+NODE_KUBECONFIG_FILE = "/var/lib/kubelet/kubeconfig"
+KUBELET_CA_FILE = "/etc/kubernetes/kubelet-ca.crt"
+CLOUD_CA_FILE = "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem"
+STATE_FOLDER = "/var/lib/machine-config-daemon"
