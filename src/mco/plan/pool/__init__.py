@@ -1,0 +1,1 @@
+"""Decisions about a pool: who belongs to it, who moves next, what its status says."""

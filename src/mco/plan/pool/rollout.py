@@ -1,0 +1,131 @@
+"""Who moves next: one pool's nodes, its target and `maxUnavailable` in, the nodes to target out.
+
+Everything that follows spec/node.md 3.5 to 3.7 for pools without an image build. In addition every node that
+is not targeted has a sentence that says why (design.md 6, explanations), and a node that failed on a config
+which was withdrawn is sent back to where it still is, first and at no cost of capacity (design.md 6,
+recovery): it changes nothing on a node that never got away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from mco.api import names
+from mco.api.core import Node
+from mco.api.machineconfigpool import MachineConfigPool
+from mco.base.errors import InvalidInput
+from mco.plan.pool import nodes as state
+
+_PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
+
+
+class Rollout(msgspec.Struct, frozen=True, kw_only=True):
+    """`targets`: nodes to send to `config` now, sorted by name unless there were more than capacity.
+    `tainted` and `untainted`: nodes whose update taint has to be put on or taken off. `waiting`: for each
+    node that could not be targeted, why."""
+
+    config: str
+    targets: tuple[Node, ...] = ()
+    tainted: tuple[Node, ...] = ()
+    untainted: tuple[Node, ...] = ()
+    waiting: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+def plan(pool: MachineConfigPool, members: Sequence[Node]) -> Rollout:
+    """Decides one pass. Raises InvalidInput when `maxUnavailable` cannot be read."""
+    config = pool.spec.configuration.name
+    if pool.spec.paused or pool.metadata.deletion_timestamp:
+        why = "its pool is paused" if pool.spec.paused else "its pool is being deleted"
+        waiting = {node.name: why for node in members if state.candidate(node, config)}
+        return Rollout(config=config, waiting=waiting)
+    limit = max_unavailable(pool, len(members))
+    targets, waiting = _choose(config, members, limit)
+    aimed = {node.name for node in targets}
+    return Rollout(
+        config=config,
+        targets=targets,
+        tainted=tuple(n for n in members if n.name not in aimed and _lacks_taint(n, config)),
+        untainted=tuple(n for n in members if _has_taint(n) and (n.name in aimed or _at_target(n, config))),
+        waiting=waiting,
+    )
+
+
+def max_unavailable(pool: MachineConfigPool, count: int) -> int:
+    """How many of `count` nodes may be away at once: a number, or a percentage rounded down, 1 for zero or
+    nothing, always 1 for the arbiter (spec/node.md 3.5). Raises InvalidInput for anything else."""
+    value = pool.spec.max_unavailable
+    if pool.name == names.ARBITER or value is None:
+        return 1
+    if isinstance(value, str):
+        match = _PERCENT.match(value)
+        if not match:
+            raise InvalidInput(
+                "invalid value for IntOrString: invalid type: string is not a percentage",
+                subject=f"MachineConfigPool/{pool.name}",
+                path="$.spec.maxUnavailable",
+                hint=f'"{value}" must be a number of nodes, as 2, or a percentage, as "20%"',
+            )
+        value = int(match[1]) * count // 100
+    return value or 1
+
+
+def _choose(config: str, members: Sequence[Node], limit: int) -> tuple[tuple[Node, ...], dict[str, str]]:
+    returning = tuple(n for n in members if _returns(n, config))
+    names_returning = {node.name for node in returning}
+    moving = [n for n in members if n.name not in names_returning and state.candidate(n, config)]
+    busy = [n.name for n in members if state.unavailable(n)]
+    stuck = [n.name for n in members if state.failing(n) and not state.candidate(n, config)]
+    waiting = {n.name: reason for n in moving if (reason := _unready(n))}
+    ready = [n for n in moving if n.name not in waiting]
+    capacity = limit - len(busy) - len(stuck)
+    if capacity <= 0:
+        waiting.update({n.name: _no_capacity(limit, busy, stuck) for n in ready})
+        return returning, waiting
+    chosen = ready if len(ready) <= capacity else sorted(ready, key=_turn)[:capacity]
+    taken = {node.name for node in chosen}
+    waiting.update({n.name: _next(limit, chosen) for n in ready if n.name not in taken})
+    return (*returning, *chosen), waiting
+
+
+def _returns(node: Node, config: str) -> bool:
+    """A node that failed on its way elsewhere and still is at the config that the pool wants again."""
+    return state.failing(node) and state.candidate(node, config) and state.current(node) == config
+
+
+def _unready(node: Node) -> str | None:
+    reason = state.unready(node)
+    return f"it is not ready: {reason}" if reason else None
+
+
+def _no_capacity(limit: int, busy: Sequence[str], stuck: Sequence[str]) -> str:
+    parts = [f"unavailable: {', '.join(busy)}"] if busy else []
+    parts += [f"failed on this config: {', '.join(stuck)}"] if stuck else []
+    return f"maxUnavailable is {limit}; " + "; ".join(parts) if parts else f"maxUnavailable is {limit}"
+
+
+def _next(limit: int, chosen: Sequence[Node]) -> str:
+    return f"maxUnavailable is {limit}; others go first: {', '.join(node.name for node in chosen)}"
+
+
+def _turn(node: Node) -> tuple[bool, bool, str, str, str]:
+    """Nodes that failed on an earlier config first; then zones in order, the oldest node of each first, nodes
+    without a zone last."""
+    zone = node.metadata.label(names.ZONE_LABEL) or ""
+    return (not state.failing(node), not zone, zone, node.metadata.creation_timestamp or "", node.name)
+
+
+def _has_taint(node: Node) -> bool:
+    return any(t.key == names.UPDATE_TAINT and t.effect == "PreferNoSchedule" for t in node.spec.taints or ())
+
+
+def _at_target(node: Node, config: str) -> bool:
+    images = (names.CURRENT_IMAGE, names.DESIRED_IMAGE)
+    both = all(node.metadata.annotation(key) is not None for key in images)
+    return state.desired(node) == config and not both
+
+
+def _lacks_taint(node: Node, config: str) -> bool:
+    return not _at_target(node, config) and not _has_taint(node)

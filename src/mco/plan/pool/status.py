@@ -1,0 +1,163 @@
+"""What a pool's status says of its nodes (spec/node.md 3.8, for pools without an image build)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from mco.api import machineconfigpool as mcp
+from mco.api.controllerconfig import ControllerCertificate
+from mco.api.core import Node
+from mco.api.machineconfignode import MachineConfigNode
+from mco.api.machineconfigpool import CertExpiry, MachineConfigPool, PoolStatus, PoolSynchronizerStatus
+from mco.api.meta import conditions as cond
+from mco.api.meta.conditions import Condition
+from mco.api.names import REASON
+from mco.base.text import quote
+from mco.plan.pool import nodes as state
+
+_API_SERVER_CA = "KubeAPIServerServingCAData"
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Nodes of a pool by what they are; `ready` implies `updated`."""
+
+    machine: int = 0
+    updated: int = 0
+    ready: int = 0
+    unavailable: int = 0
+    degraded: int = 0
+
+    @property
+    def all_updated(self) -> bool:
+        return self.updated == self.machine and self.ready == self.machine and self.unavailable == 0
+
+
+def count(config: str, members: Sequence[Node]) -> Counts:
+    updated = [node for node in members if state.done_for(node, config)]
+    return Counts(
+        machine=len(members),
+        updated=len(updated),
+        ready=sum(1 for node in updated if state.unready(node) is None),
+        unavailable=sum(1 for node in members if state.unavailable(node)),
+        degraded=sum(1 for node in members if state.degraded(node)),
+    )
+
+
+def status(
+    pool: MachineConfigPool,
+    members: Sequence[Node],
+    reports: Mapping[str, MachineConfigNode],
+    certificates: Sequence[ControllerCertificate],
+    now: str,
+) -> PoolStatus:
+    """The status that the pool should have; `reports` are MachineConfigNodes by node, `now` an RFC 3339 time.
+
+    Equal to the pool's own status, transition times included, when nothing changed."""
+    counts = count(pool.spec.configuration.name, members)
+    old = pool.status
+    conditions = old.conditions
+    for new in _conditions(pool, members, reports, counts):
+        conditions = cond.set_condition(conditions, new, now)
+    reached = pool.spec.configuration if counts.all_updated else old.configuration
+    return PoolStatus(
+        observed_generation=pool.metadata.generation,
+        configuration=reached,
+        machine_count=counts.machine,
+        updated_machine_count=counts.updated,
+        ready_machine_count=counts.ready,
+        unavailable_machine_count=counts.unavailable,
+        degraded_machine_count=counts.degraded,
+        conditions=conditions,
+        cert_expirys=tuple(
+            CertExpiry(bundle=c.bundle_file, subject=c.subject, expiry=c.not_after or "")
+            for c in certificates
+            if c.bundle_file == _API_SERVER_CA
+        ),
+        pool_synchronizers_status=(_synchronizer(counts, members, reports),),
+    )
+
+
+def as_patch(new: PoolStatus) -> dict[str, Any]:
+    """`new` as the `status` of a merge patch: zero counters are written, not left out."""
+    body: dict[str, Any] = msgspec.to_builtins(new)
+    zero = {field.encode_name: 0 for field in msgspec.structs.fields(PoolStatus) if field.type is int}
+    return zero | body | {"certExpirys": body.get("certExpirys", [])}
+
+
+def _conditions(
+    pool: MachineConfigPool,
+    members: Sequence[Node],
+    reports: Mapping[str, MachineConfigNode],
+    counts: Counts,
+) -> tuple[Condition, ...]:
+    target = f"MachineConfig {pool.spec.configuration.name}"
+    if counts.all_updated:
+        updated = _true(mcp.UPDATED, f"All nodes are updated with {target}")
+        updating = _false(mcp.UPDATING)
+    elif pool.spec.paused:
+        updated = _false(mcp.UPDATED)
+        updating = _false(mcp.UPDATING, f"Pool is paused; will not update to {target}")
+    else:
+        updated = _false(mcp.UPDATED)
+        updating = _true(mcp.UPDATING, f"All nodes are updating to {target}")
+    broken = _node_degraded(members, reports, counts)
+    return (updated, updating, broken, _degraded(pool, broken))
+
+
+def _node_degraded(
+    members: Sequence[Node], reports: Mapping[str, MachineConfigNode], counts: Counts
+) -> Condition:
+    if counts.degraded == 0:
+        return _false(mcp.NODE_DEGRADED)
+    said = []
+    for node in members:
+        report = (
+            cond.find(reports[node.name].status.conditions, "NodeDegraded") if node.name in reports else None
+        )
+        if report and report.status == cond.TRUE:
+            said.append(f"Node {node.name} is reporting: {quote(report.message)}")
+    reasons = {node.name: node.metadata.annotation(REASON) for node in members if state.degraded(node)}
+    texts = [f"Node {name} is reporting: {quote(reason)}" for name, reason in reasons.items() if reason]
+    return Condition(
+        type=mcp.NODE_DEGRADED,
+        status=cond.TRUE,
+        reason=f"{len(said)} nodes are reporting degraded status on sync",
+        message=", ".join(said + texts),
+    )
+
+
+def _degraded(pool: MachineConfigPool, broken: Condition) -> Condition:
+    """NodeDegraded, RenderDegraded or ImageBuildDegraded; the message is the nodes', or the build's."""
+    build = cond.is_true(pool.status.conditions, mcp.IMAGE_BUILD_DEGRADED)
+    if broken.status == cond.TRUE:
+        return _true(mcp.DEGRADED, broken.message)
+    if build:
+        return _true(mcp.DEGRADED, "Custom OS image build failed")
+    if cond.is_true(pool.status.conditions, mcp.RENDER_DEGRADED):
+        return _true(mcp.DEGRADED)
+    return _false(mcp.DEGRADED)
+
+
+def _synchronizer(
+    counts: Counts, members: Sequence[Node], reports: Mapping[str, MachineConfigNode]
+) -> PoolSynchronizerStatus:
+    """No pinned image sets are served yet, so every node that reports has what it was told to hold."""
+    return PoolSynchronizerStatus(
+        pool_synchronizer_type="PinnedImageSets",
+        machine_count=counts.machine,
+        updated_machine_count=sum(1 for node in members if node.name in reports),
+        ready_machine_count=counts.ready,
+        available_machine_count=counts.machine - counts.unavailable,
+        unavailable_machine_count=counts.unavailable,
+    )
+
+
+def _true(type_: str, message: str = "") -> Condition:
+    return Condition(type=type_, status=cond.TRUE, message=message)
+
+
+def _false(type_: str, message: str = "") -> Condition:
+    return Condition(type=type_, status=cond.FALSE, message=message)
