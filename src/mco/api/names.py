@@ -17,6 +17,7 @@ NODE_ROLE_PREFIX = "node-role.kubernetes.io/"
 ZONE_LABEL = "topology.kubernetes.io/zone"
 OS_LABEL = "kubernetes.io/os"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+JOIN_POOL_LABEL = f"{GROUP}/pool"  # of a bootstrap token: the one pool whose config it may fetch
 
 # Annotations of Nodes
 CURRENT_CONFIG = f"{GROUP}/currentConfig"
@@ -37,6 +38,8 @@ GENERATED_BY_CONTROLLER_VERSION = f"{GROUP}/generated-by-controller-version"
 GENERATED_BY_VERSION = f"{GROUP}/generated-by-version"
 RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
 OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
+PRE_BUILT_IMAGE = f"{GROUP}/pre-built-image"
+JOIN_MACHINE = f"{GROUP}/machine"  # of a bootstrap token: the one machine that it was made for
 
 # Values of the state annotation
 STATE_DONE = "Done"
