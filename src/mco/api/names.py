@@ -32,6 +32,7 @@ LAST_APPLIED_DRAIN = f"{GROUP}/lastAppliedDrain"
 CONTROL_PLANE_TOPOLOGY = f"{GROUP}/controlPlaneTopology"
 FIRST_PIVOT_CONFIG = f"{GROUP}/firstPivotConfig"
 CUSTOM_POOL_LABELS_APPLIED = f"{GROUP}/customPoolLabelsApplied"
+MACHINE_ID = f"{GROUP}/machine-id"
 
 # Annotations of other objects
 GENERATED_BY_CONTROLLER_VERSION = f"{GROUP}/generated-by-controller-version"
