@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.factories import node, pool
 
 from mco.api import names
 from mco.plan.pool import firstboot
+from tests.factories import node, pool
 
 OWNERS = {"rendered-infra-1": "infra", "rendered-worker-1": "worker", "rendered-master-1": "master"}
 

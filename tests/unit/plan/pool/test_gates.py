@@ -26,7 +26,8 @@ def config(generation: int, observed: int, **conditions: str) -> ControllerConfi
         (config(2, 2, Completed="True"), None),
         (
             config(2, 1, Completed="True"),
-            "status for ControllerConfig machine-config-controller is being reported for 1, expecting it for 2",
+            "status for ControllerConfig machine-config-controller is being reported for 1, "
+            "expecting it for 2",
         ),
         (
             config(2, 2, Completed="True", Running="True"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.factories import node, pool
 
 from mco.base.errors import InvalidInput
 from mco.plan.pool.membership import Membership
+from tests.factories import node, pool
 
 POOLS = [pool("master"), pool("worker"), pool("infra"), pool("infra2"), pool("arbiter")]
 

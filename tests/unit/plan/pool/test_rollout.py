@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.factories import node, pool
 
 from mco.api.core import Node
 from mco.base.errors import InvalidInput
 from mco.plan.pool import rollout
+from tests.factories import node, pool
 
 TAINT = {"key": "UpdateInProgress", "effect": "PreferNoSchedule"}
 OTHER_TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}

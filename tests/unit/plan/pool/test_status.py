@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.factories import node, pool
 
 from mco.api.controllerconfig import ControllerCertificate
 from mco.api.core import Node
@@ -13,6 +12,7 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.plan.pool import nodes as state
 from mco.plan.pool import status
+from tests.factories import node, pool
 
 NOW = "2026-01-01T00:00:00Z"
 LATER = "2026-01-01T01:00:00Z"
