@@ -1,7 +1,7 @@
 """Boot loader entries (the UAPI group's Boot Loader Specification, type 1) as values.
 
-An entry is a text file `<id>.conf` with one `key value` per line; `options` may be repeated. Which one boots by
-default is said by `default` in `loader.conf`, a name or a glob over ids, as systemd-boot reads it.
+An entry is a text file `<id>.conf` with one `key value` per line; `options` may be repeated. Which one boots
+by default is said by `default` in `loader.conf`, a name or a glob over ids, as systemd-boot reads it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def split_arguments(text: str) -> tuple[str, ...]:
 
 def checked_arguments(entries: Iterable[str]) -> tuple[str, ...]:
     """Arguments of a config's list, each entry of which may hold several. Raises InvalidInput for what would
-    damage the boot entry: a control character, or a quote without its partner, which swallows what follows."""
+    damage the boot entry: a control character, or a quote without its partner, which swallows the rest."""
     found: list[str] = []
     for entry in entries:
         if any(c != "\t" and (ord(c) < 32 or ord(c) == 127) for c in entry):

@@ -1,7 +1,7 @@
 """What a machine answers when it refuses: the system error of a file, the output of a command.
 
-Messages have the form `write /etc/motd: no space left on device`: operation, path, system error in lower case,
-which is also how the original words them, so that scripts that match them keep working.
+Messages have the form `write /etc/motd: no space left on device`: operation, path, system error in lower
+case, which is also how the original words them, so that scripts that match them keep working.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class FileError(HostError):
 
 
 class CommandError(HostError):
-    """A command failed; `argv` is what was run, `status` its exit status (-N: killed by signal N, None: it did
-    not start or ran out of time), `stderr` its trimmed output. The message is replayable in a shell."""
+    """A command failed; `argv` is what was run, `status` its exit status (-N: killed by signal N, None: it
+    did not start or ran out of time), `stderr` its trimmed output. The message is replayable in a shell."""
 
     def __init__(
         self, message: str, *, argv: Sequence[str], status: int | None, stderr: str = "", hint: str = ""

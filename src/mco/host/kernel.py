@@ -1,10 +1,10 @@
 """Kernel arguments of the machine, kept in boot loader entries.
 
-A change writes a new entry file: the vendor's default entry with our arguments at the end of its options. The
-entry itself remembers, in comment lines that boot loaders skip, which arguments are ours and what `default` was
-before, so that removing them is exact and never touches the vendor's own. The vendor's entries are never
-changed, and the entry that was the default before stays beside the new one: a person at the console can boot
-it. What makes the change is one atomic replacement of `loader.conf`.
+A change writes a new entry file: the vendor's default entry with our arguments at the end of its options.
+The entry itself remembers, in comment lines that boot loaders skip, which arguments are ours and what
+`default` was before, so that removing them is exact and never touches the vendor's own. The vendor's entries
+are never changed, and the entry that was the default before stays beside the new one: a person at the console
+can boot it. What makes the change is one atomic replacement of `loader.conf`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LIMIT = 1 << 20
 
 
 class BootChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What `apply` will do: write an entry (unless empty), switch loader.conf, remove entries of ours that are
-    no longer needed. `paths` are all files that it touches, for whoever keeps pre-images."""
+    """What `apply` will do: write an entry (unless empty), switch loader.conf, remove entries of ours that
+    are no longer needed. `paths` are all files that it touches, for whoever keeps pre-images."""
 
     entry_path: str = ""
     entry: bytes = b""
@@ -81,7 +81,7 @@ class KernelArguments:
         return _managed(self._loader().default)
 
     def missing(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """Those that the running kernel does not have. Counts and order do not matter (spec/daemon.md 7.1)."""
+        """Those that the running kernel lacks. Counts and order do not matter (spec/daemon.md 7.1)."""
         running = frozenset(self.running())
         return tuple(word for word in checked_arguments(arguments) if word not in running)
 
@@ -99,10 +99,9 @@ class KernelArguments:
             pattern = current.note(_DEFAULT_NOTE) or ""
         loader_path = f"{loader.folder}/loader.conf"
         base = default_entry(vendor, pattern)
-        keep = {current.id}
         if base is not None and not wanted:
             text = with_default(loader.text, pattern)
-            obsolete = self._obsolete(loader, keep)
+            obsolete = _obsolete(loader, current.id)
             return BootChange(loader_path=loader_path, loader=_encode(text), obsolete=obsolete)
         name = f"mco-{1 + max((_number(entry) for entry in loader.entries), default=0)}"
         return BootChange(
@@ -110,7 +109,7 @@ class KernelArguments:
             entry=_encode(_entry_text(base or _without_ours(current), wanted, pattern)),
             loader_path=loader_path,
             loader=_encode(with_default(loader.text, f"{name}.conf")),
-            obsolete=self._obsolete(loader, keep),
+            obsolete=_obsolete(loader, current.id),
         )
 
     def apply(self, change: BootChange) -> None:
@@ -149,12 +148,14 @@ class KernelArguments:
         files = {name: self._root.read_text(f"{folder}/entries/{name}", _LIMIT) for name in names}
         return _Loader(folder=folder, text=_decode(conf or b""), entries=tuple(entries_of(files)))
 
-    def _obsolete(self, loader: _Loader, keep: set[str]) -> tuple[str, ...]:
-        return tuple(
-            f"{loader.folder}/entries/{entry.id}.conf"
-            for entry in loader.entries
-            if _OURS.fullmatch(entry.id) and entry.id not in keep
-        )
+
+def _obsolete(loader: _Loader, current: str) -> tuple[str, ...]:
+    """Entries of ours that are neither the new nor the previous one."""
+    return tuple(
+        f"{loader.folder}/entries/{entry.id}.conf"
+        for entry in loader.entries
+        if _OURS.fullmatch(entry.id) and entry.id != current
+    )
 
 
 def _managed(entry: BootEntry) -> tuple[str, ...]:
@@ -171,8 +172,6 @@ def _without_ours(entry: BootEntry) -> BootEntry:
 
 
 def _entry_text(base: BootEntry, arguments: Sequence[str], pattern: str) -> str:
-    """A sort key of the vendor's stays: without a default in loader.conf the vendor's entries still come first
-    among themselves."""
     lines = []
     for line in base.lines:
         key, _, value = line.strip().partition(" ")

@@ -1,7 +1,7 @@
 """One machine behind a root handle: what the daemon reads and changes, in parts.
 
 Three builds have the same shape: the machine itself (root `/`), a machine whose root a privileged container
-mounts (commands run in PID 1's namespaces), and a directory-rooted host (`fake.py`) for those who are not root.
+mounts (commands run in PID 1's namespaces), and a directory-rooted host (`fake.py`) for whoever is not root.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ all; the name itself is synced as well, so that what returned survives a loss of
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -52,7 +53,7 @@ class Root(Tree):
         self._replace(path, fill, _Metadata(mode, owner, mtime_ns, xattrs or {}), dir_mode)
 
     def copy(self, source: str, target: str, *, dir_mode: int = 0o755) -> None:
-        """A file or link with mode, owner, time and extended attributes, as `cp -a`; contents are streamed."""
+        """File or link with mode, owner, time and extended attributes, as `cp -a`; contents are streamed."""
         status = self.stat(source)
         if status is not None and status.is_symlink:
             self.symlink(target, status.target, owner=status.owner, dir_mode=dir_mode)

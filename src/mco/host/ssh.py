@@ -12,8 +12,8 @@ KEYS_FILE = ".ssh/authorized_keys.d/ignition"
 
 
 class AuthorizedKeys:
-    """The user can write in their home while we do: everything below it is resolved with the home as the root,
-    so that a link of theirs cannot make us write or own anything elsewhere."""
+    """The user can write in their home while we do: everything below it is resolved with the home as the
+    root, so that a link of theirs cannot make us write or own anything elsewhere."""
 
     def __init__(self, root: Root, accounts: Accounts) -> None:
         self._root = root
