@@ -7,6 +7,7 @@ VERSION = "v1"
 API_VERSION = f"{GROUP}/{VERSION}"
 OPERATOR_GROUP = "operator.openshift.io"
 NAMESPACE = "openshift-machine-config-operator"
+NODE_LEASE_NAMESPACE = "kube-node-lease"
 
 # Labels
 ROLE_LABEL = f"{GROUP}/role"

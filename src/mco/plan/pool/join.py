@@ -66,8 +66,8 @@ def judge(
 
 
 def role_labels(pool: str) -> Mapping[str, str]:
-    """The role with which a machine of `pool` registers: the control plane's own, else worker; a custom pool's
-    labels follow (`firstboot`)."""
+    """The role with which a machine of `pool` registers: the control plane's own, else worker. The labels
+    of a custom pool follow (`firstboot`)."""
     if pool == names.MASTER:
         return {f"{names.NODE_ROLE_PREFIX}{role}": "" for role in ("master", "control-plane")}
     return {f"{names.NODE_ROLE_PREFIX}{names.ARBITER if pool == names.ARBITER else names.WORKER}": ""}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from mco.api import names
-from mco.api.core import Node
+from mco.api.core import Node, Taint
+
+UPDATE_TAINT = Taint(key=names.UPDATE_TAINT, effect="PreferNoSchedule")
+"""Carried by nodes that wait for an update (spec/node.md 2)."""
 
 _GOOD = {"Ready": "True", "DiskPressure": "False", "NetworkUnavailable": "False"}
 _NAMES = {"Ready": "NotReady", "DiskPressure": "OutOfDisk", "NetworkUnavailable": "NetworkUnavailable"}

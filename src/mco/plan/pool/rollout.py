@@ -22,16 +22,26 @@ from mco.plan.pool import nodes as state
 _PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What to write on one node: whether it is told to move, and its update taint: True puts it on, False
+    takes it off, None leaves it."""
+
+    node: Node
+    target: bool = False
+    taint: bool | None = None
+
+
 class Rollout(msgspec.Struct, frozen=True, kw_only=True):
-    """`targets`: nodes to send to `config` now, sorted by name unless there were more than capacity.
-    `tainted` and `untainted`: nodes whose update taint has to be put on or taken off. `waiting`: for each
-    node that could not be targeted, why."""
+    """One pass over a pool: the nodes to write, and for each node that has to move but may not, why."""
 
     config: str
-    targets: tuple[Node, ...] = ()
-    tainted: tuple[Node, ...] = ()
-    untainted: tuple[Node, ...] = ()
+    changes: tuple[Change, ...] = ()
     waiting: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def targets(self) -> tuple[Node, ...]:
+        """The nodes to send to `config` now."""
+        return tuple(change.node for change in self.changes if change.target)
 
 
 def plan(pool: MachineConfigPool, members: Sequence[Node]) -> Rollout:
@@ -44,13 +54,10 @@ def plan(pool: MachineConfigPool, members: Sequence[Node]) -> Rollout:
     limit = max_unavailable(pool, len(members))
     targets, waiting = _choose(config, members, limit)
     aimed = {node.name for node in targets}
-    return Rollout(
-        config=config,
-        targets=targets,
-        tainted=tuple(n for n in members if n.name not in aimed and _lacks_taint(n, config)),
-        untainted=tuple(n for n in members if _has_taint(n) and (n.name in aimed or _at_target(n, config))),
-        waiting=waiting,
-    )
+    others = (node for node in members if node.name not in aimed)
+    changes = [Change(node=node, target=True, taint=False if _has_taint(node) else None) for node in targets]
+    changes += [c for n in others if (c := Change(node=n, taint=_taint(n, config))).taint is not None]
+    return Rollout(config=config, changes=tuple(changes), waiting=waiting)
 
 
 def max_unavailable(pool: MachineConfigPool, count: int) -> int:
@@ -127,5 +134,7 @@ def _at_target(node: Node, config: str) -> bool:
     return state.desired(node) == config and not both
 
 
-def _lacks_taint(node: Node, config: str) -> bool:
-    return not _at_target(node, config) and not _has_taint(node)
+def _taint(node: Node, config: str) -> bool | None:
+    """A node that waits carries the taint; it loses it when it is told to move, not when it arrives."""
+    wanted = not _at_target(node, config)
+    return None if wanted == _has_taint(node) else wanted

@@ -145,8 +145,7 @@ def test_taints_mark_waiting_nodes_and_go_when_a_node_is_targeted() -> None:
     ]
     plan = rollout.plan(pool(), members)
     assert [n.name for n in plan.targets] == ["targeted"]
-    assert [n.name for n in plan.tainted] == ["waits"]
-    assert [n.name for n in plan.untainted] == ["done", "targeted"]
+    assert {c.node.name: c.taint for c in plan.changes} == {"targeted": False, "waits": True, "done": False}
 
 
 @pytest.mark.parametrize("annotations", [{}, {"unrelated": "x"}])

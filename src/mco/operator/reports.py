@@ -1,0 +1,83 @@
+"""One MachineConfigNode per Node, owned by it (spec/operator.md 1.9, spec/node.md 5.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mco.api import names, resources
+from mco.api.core import Node
+from mco.api.machineconfignode import MachineConfigNode
+from mco.base.errors import InvalidInput
+from mco.kube.client import Client
+from mco.kube.errors import AlreadyExists, NotFoundError
+from mco.kube.informer import Informer
+from mco.operator import objects
+from mco.plan.pool.membership import Membership
+
+
+class Reports:
+    """Keeps the MachineConfigNodes equal to the Nodes; `reconcile` takes a node's name."""
+
+    def __init__(
+        self,
+        client: Client,
+        nodes: Informer[Node],
+        reports: Informer[MachineConfigNode],
+        pools: Informer[Any],
+    ) -> None:
+        self._client = client
+        self._nodes = nodes
+        self._reports = reports
+        self._pools = pools
+
+    async def reconcile(self, name: str) -> float | None:
+        """Creates, corrects or deletes the report of node `name`."""
+        node, report = self._nodes.store.get(name), self._reports.store.get(name)
+        if node is None or node.metadata.deletion_timestamp:
+            if report is not None and node is None:
+                await self._delete(report)
+            return None
+        pool = self._pool_of(node)
+        if report is None:
+            await self._create(node, pool)
+        elif patch := correction(node, pool, report):
+            await self._client.patch(resources.MACHINE_CONFIG_NODES, name, patch)
+        return None
+
+    def _pool_of(self, node: Node) -> str:
+        """A node in two custom pools is in none until somebody decides; the pools' statuses say why."""
+        try:
+            return Membership(self._pools.store.values()).primary(node) or names.NOT_YET_SET
+        except InvalidInput:
+            return names.NOT_YET_SET
+
+    async def _create(self, node: Node, pool: str) -> None:
+        try:
+            await self._client.create(resources.MACHINE_CONFIG_NODES, objects.machine_config_node(node, pool))
+        except AlreadyExists:
+            return
+
+    async def _delete(self, report: MachineConfigNode) -> None:
+        try:
+            await self._client.delete(resources.MACHINE_CONFIG_NODES, report.name, uid=report.metadata.uid)
+        except NotFoundError:
+            return
+
+
+def correction(node: Node, pool: str, report: MachineConfigNode) -> dict[str, Any]:
+    """The merge patch that restores node, pool and owner, and fills a desired config that was never set; an
+    existing desired config belongs to the node controller (spec/node.md 5.1)."""
+    wanted = objects.machine_config_node(node, pool)
+    spec: dict[str, Any] = {}
+    if report.spec.node.name != node.name:
+        spec["node"] = wanted["spec"]["node"]
+    if report.spec.pool.name != pool:
+        spec["pool"] = wanted["spec"]["pool"]
+    desired = wanted["spec"]["configVersion"]["desired"]
+    if report.spec.config_version.desired == names.NOT_YET_SET != desired:
+        spec["configVersion"] = {"desired": desired}
+    patch: dict[str, Any] = {"spec": spec} if spec else {}
+    owners = report.metadata.owner_references or ()
+    if not any(ref.kind == "Node" and ref.uid == node.metadata.uid for ref in owners):
+        patch["metadata"] = {"ownerReferences": wanted["metadata"]["ownerReferences"]}
+    return patch
