@@ -109,7 +109,7 @@ class DrainController:
         }
         path = resources.PODS.path(pod.name, namespace=pod.metadata.namespace, subresource="eviction")
         try:
-            await self._client.request("POST", path, body=msgspec.json.encode(body))
+            await self._client.request("POST", path, body=body)
         except NotFoundError:
             return None
         except APIError as error:

@@ -131,7 +131,7 @@ class NodeController:
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
         if controller is None:
             return
-        reports = self._caches.reports.store
+        reports = {n.name: r for n in members if (r := self._caches.reports.store.get(n.name))}
         certificates = controller.status.controller_certificates
         new = status.status(pool, members, reports, certificates, rfc3339(self._clock.now()))
         if new == pool.status:

@@ -13,6 +13,7 @@ from enum import Enum
 
 import msgspec
 
+from mco.api.meta.objects import Object
 from mco.base.errors import Conflict, InvalidInput, MCOError
 from mco.kube.errors import AlreadyExists, APIError, describe
 from mco.kube.workqueue import Bucket, ExponentialLimiter, ShutDown, WorkQueue
@@ -96,6 +97,13 @@ class Reconciler:
 
     def enqueue_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
+
+    def changed(self, old: Object | None, new: Object | None) -> None:
+        """An informer's handler that enqueues the object itself."""
+        for obj in (new, old):
+            if obj is not None:
+                self.enqueue(obj.key)
+                return
 
     async def run(self) -> None:
         """Work until cancelled; a key in work is then cancelled at its next wait."""

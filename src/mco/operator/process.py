@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 
 from mco.api import names, resources
+from mco.api.machineconfiguration import MachineConfiguration
 from mco.kube.client import Client
 from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler
@@ -28,16 +29,19 @@ async def run(client: Client, installation: Installation, clock: Clock) -> None:
     settings = Informer(client, resources.MACHINE_CONFIGURATIONS)
     keeper = Reconciler("reports", Reports(client, nodes, reports, pools).reconcile, workers=4)
     merger = Reconciler("policies", partial(_policies, client, settings))
-    nodes.add_handler(lambda old, new: keeper.add((new or old).name))
-    reports.add_handler(lambda old, new: keeper.add((new or old).name))
-    pools.add_handler(lambda old, new: [keeper.add(name) for name in nodes.store])
-    settings.add_handler(lambda old, new: merger.add((new or old).name))
+
+    def pools_changed(*_: object) -> None:
+        for name in nodes.store:
+            keeper.enqueue(name)
+
+    nodes.add_handler(keeper.changed)
+    reports.add_handler(keeper.changed)
+    pools.add_handler(pools_changed)
+    settings.add_handler(merger.changed)
     await asyncio.gather(*(part.run() for part in (nodes, reports, pools, settings, keeper, merger)))
 
 
-async def _policies(
-    client: Client, settings: Informer[install.MachineConfiguration], name: str
-) -> float | None:
+async def _policies(client: Client, settings: Informer[MachineConfiguration], name: str) -> float | None:
     configuration = settings.store.get(name)
     if configuration is not None and name == names.MACHINE_CONFIGURATION:
         await install.policies(client, configuration)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.api import names
+from mco.api.bootstraptokens import BootstrapToken
 from mco.api.core import CertificateSigningRequest, Node
 from mco.plan.pool import nodes as state
 
@@ -14,13 +15,6 @@ BOOTSTRAP_USER = "system:bootstrap:"
 NODE_USER = "system:node:"
 NODE_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 _USAGES = frozenset({"digital signature", "key encipherment", "client auth"})
-
-
-class JoinToken(msgspec.Struct, frozen=True):
-    """What a bootstrap token allows: a pool, and one machine when `machine` is not empty."""
-
-    pool: str = names.WORKER
-    machine: str = ""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -40,7 +34,7 @@ def mine(request: CertificateSigningRequest) -> bool:
 def judge(
     request: CertificateSigningRequest,
     node_name: str,
-    tokens: Mapping[str, JoinToken],
+    tokens: Mapping[str, BootstrapToken],
     existing: Node | None,
 ) -> Verdict:
     """Decides on a request whose certificate would speak for `node_name`.

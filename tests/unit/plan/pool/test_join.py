@@ -8,11 +8,15 @@ import msgspec
 import pytest
 
 from mco.api import names
+from mco.api.bootstraptokens import BootstrapToken
 from mco.api.core import CertificateSigningRequest, Node
 from mco.plan.pool import join
 from tests.factories import node
 
-TOKENS = {"aaaaaa": join.JoinToken("edge"), "bbbbbb": join.JoinToken("worker", "w1")}
+TOKENS = {
+    "aaaaaa": BootstrapToken(id="aaaaaa", secret="x" * 16, pool="edge"),
+    "bbbbbb": BootstrapToken(id="bbbbbb", secret="x" * 16, pool="worker", machine="w1"),
+}
 
 
 def request(user: str, machine: str = "m1", **spec: Any) -> CertificateSigningRequest:
