@@ -1,0 +1,85 @@
+"""Programs that the lab runs on the host. A failure carries the command in a form that can be replayed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from mco.base.errors import HostError
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Nothing of the caller's environment: a proxy variable would send Ignition's fetch elsewhere, a locale would
+# change the messages that are shown.
+CLEAN_ENVIRONMENT: Mapping[str, str] = {"PATH": PATH, "LANG": "C.UTF-8"}
+
+
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
+    """A program's end. `code` is negative when a signal ended it."""
+
+    argv: tuple[str, ...]
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode(errors="replace").strip()
+
+    def check(self) -> Completed:
+        if self.code != 0:
+            raise failure(self.argv, self.code, self.stderr or self.stdout)
+        return self
+
+
+def run(argv: Sequence[str]) -> bytes:
+    """Runs a short command and answers its output. Raises HostError."""
+    done = subprocess.run(
+        argv, stdin=subprocess.DEVNULL, capture_output=True, env=CLEAN_ENVIRONMENT, check=False
+    )
+    if done.returncode != 0:
+        raise failure(argv, done.returncode, done.stderr or done.stdout)
+    return done.stdout
+
+
+async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapping[str, str]) -> Completed:
+    """Runs a command to its end; if the task is cancelled, the command is killed."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+    )
+    try:
+        stdout, stderr = await process.communicate(stdin)
+    except asyncio.CancelledError:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+    return Completed(argv=tuple(argv), code=process.returncode or 0, stdout=stdout, stderr=stderr)
+
+
+def failure(argv: Sequence[str], code: int, output: bytes) -> HostError:
+    lines = output.decode(errors="replace").strip().splitlines()
+    reason = lines[-1] if lines else f"exit status {code}"
+    return HostError(
+        f"{os.path.basename(argv[0])} failed: {reason}", hint=f"to repeat it: {shlex.join(argv)}"
+    )
+
+
+def start_time(pid: int) -> int:
+    """When a process started, in clock ticks since boot; 0 if there is none. With the pid it names a process
+    for good."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])

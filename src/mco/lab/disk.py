@@ -1,0 +1,89 @@
+"""A machine's disk: an overlay over image layer and base root, and a boot partition of its own.
+
+DATA/machines/NAME/
+    base, image     links to the read-only layers
+    upper, work     what the machine has written
+    root            where the whole is mounted, only in mount namespaces of our own (`launch.py`)
+    boot            the boot partition, mounted on /boot
+    lab             mounted read-only on /lab: command line and network of this boot
+    provisioned     there once Ignition has finished
+    console.log, ignition.log
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from mco.base.errors import NotFound
+from mco.lab import bootloader
+
+
+class Disk(msgspec.Struct, frozen=True, kw_only=True):
+    folder: Path
+
+    @property
+    def boot(self) -> Path:
+        return self.folder / "boot"
+
+    @property
+    def lab(self) -> Path:
+        return self.folder / "lab"
+
+    @property
+    def console(self) -> Path:
+        return self.folder / "console.log"
+
+    @property
+    def ignition_log(self) -> Path:
+        return self.folder / "ignition.log"
+
+    @property
+    def provisioned(self) -> bool:
+        return (self.folder / "provisioned").exists()
+
+    def mark_provisioned(self) -> None:
+        (self.folder / "provisioned").touch()
+
+    def clone(self, base: Path, image: Path, hostname: str, arguments: str) -> None:
+        """Makes the disk anew from the layers. Logs are kept."""
+        self.erase()
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in ("upper/etc", "work", "lab"):
+            (self.folder / name).mkdir(parents=True)
+        (self.folder / "upper").chmod(0o755)
+        (self.folder / "base").symlink_to(base)
+        (self.folder / "image").symlink_to(image)
+        # The overlay is not mounted anywhere yet: the upper folder may still be written to.
+        (self.folder / "upper/etc/hostname").write_text(f"{hostname}\n")
+        bootloader.install(self.boot, arguments)
+
+    def erase(self) -> None:
+        for name in ("upper", "work", "boot", "lab"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        for name in ("base", "image", "provisioned"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def check_layers(self) -> None:
+        """Raises NotFound if the disk has lost what it stands on, as when the cache was emptied."""
+        for name in ("base", "image"):
+            if not (self.folder / name / ".").exists():
+                raise NotFound(
+                    f"the machine's disk has lost its {name} layer",
+                    path=str((self.folder / name).readlink()),
+                    hint="remove the machine and let it be made anew: mco down --purge",
+                )
+
+    def layers(self) -> set[Path]:
+        return {
+            (self.folder / name).readlink() for name in ("base", "image") if (self.folder / name).is_symlink()
+        }
+
+    def prepare_boot(self, network_unit: str) -> bootloader.Entry:
+        """Plays the boot loader; answers the entry that it took."""
+        entry = bootloader.default_entry(self.boot)
+        (self.lab / "cmdline").write_text(entry.command_line + "\n")
+        (self.lab / "host0.network").write_text(network_unit)
+        return entry

@@ -1,0 +1,203 @@
+"""An instance of the lab: its machines, their network, and everything else that they need on this host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from mco.base.errors import Conflict
+from mco.lab import base, cleanup, image, network, opt, paths, record, settings
+from mco.lab.disk import Disk
+from mco.lab.events import Listener, MachineEvent
+from mco.lab.firstboot import Source
+from mco.lab.ledger import Bridge, Folder, Ledger, Settings
+from mco.lab.locks import Lock, purpose
+from mco.lab.machine import Machine, Site
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What an instance must find again when it is started anew: its machines know these addresses."""
+
+    data: str
+    subnet: str
+    machines: tuple[str, ...] = ()  # a machine's number is its place
+
+
+def _ignore(event: MachineEvent) -> None:
+    del event
+
+
+class Lab:
+    """Made by `open_lab`."""
+
+    def __init__(self, site: Site, folder: Path, data: Path, kept: Kept) -> None:
+        self._site = site
+        self._folder = folder
+        self._data = data
+        self._kept = kept
+        self.machines: dict[str, Machine] = {}
+
+    @property
+    def network(self) -> network.Network:
+        return self._site.network
+
+    @property
+    def ledger(self) -> Ledger:
+        """For what the caller makes besides machines: folders, processes."""
+        return self._site.ledger
+
+    def machine(self, name: str, source: Source | None, *, arguments: str = "") -> Machine:
+        """A machine of this name, the same disk as before if there is one. `source` is where its first boot
+        gets its config, None for a machine without any; `arguments` are added to its first kernel command
+        line."""
+        paths.check_name(name, "machine")
+        if name in self.machines:
+            raise Conflict(f'machine "{name}" exists already', subject=f"machine/{name}")
+        machine = Machine(self._site, name, self._number(name), self._disk(name), source, arguments)
+        self.machines[name] = machine
+        return machine
+
+    async def remove(self, name: str) -> None:
+        """Ends the machine and erases its disk."""
+        machine = self.machines.pop(name)
+        await machine.kill()
+        record.remove(self._site.instance, name)
+        await asyncio.to_thread(shutil.rmtree, machine.disk.folder, ignore_errors=True)
+
+    def known(self) -> list[str]:
+        """Machines that have a disk, from before too."""
+        return [name for name in self._kept.machines if self._disk(name).folder.is_dir()]
+
+    def _disk(self, name: str) -> Disk:
+        return Disk(folder=self._data / "machines" / name)
+
+    def _number(self, name: str) -> int:
+        if name not in self._kept.machines:
+            self._kept = msgspec.structs.replace(self._kept, machines=(*self._kept.machines, name))
+            _keep(self._folder, self._kept)
+        return self._kept.machines.index(name)
+
+    async def stop(self, *, in_order: bool) -> None:
+        """Ends all machines: shut down in order, or killed."""
+        await asyncio.gather(
+            *(machine.poweroff() if in_order else machine.kill() for machine in self.machines.values())
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_lab(
+    instance: str,
+    data: Path,
+    *,
+    units: Mapping[str, str] | None = None,
+    throw_away: bool = False,
+    listen: Listener = _ignore,
+    progress: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[Lab]:
+    """Prepares the host for machines and puts it back afterwards, on every way out.
+
+    `data` holds the machines' disks and is kept unless `throw_away`; `units` are systemd units of the
+    image, by name. `progress` gets lines for a person, `listen` the machines' events. At the end machines
+    that still run are shut down in order, or killed if their disks are thrown away. Raises Conflict if the
+    instance runs already.
+    """
+    lock = await asyncio.to_thread(_lock, instance)
+    folder = lock.path.parent
+    with lock:
+        ledger = Ledger(folder / cleanup.LEDGER)
+        await asyncio.to_thread(cleanup.clean, ledger, progress)
+        await asyncio.to_thread(cleanup.sweep, progress)
+        try:
+            root = await base.build(base.recipe_from_environment(), progress)
+            lab = await asyncio.to_thread(
+                _prepare, instance, data, ledger, root, units or {}, throw_away, listen
+            )
+            try:
+                yield lab
+            finally:
+                await lab.stop(in_order=not throw_away)
+        finally:
+            await asyncio.shield(asyncio.to_thread(_put_back, folder, ledger, throw_away, progress))
+
+
+def _lock(instance: str) -> Lock:
+    path = paths.instance_folder(instance) / cleanup.LOCK
+    try:
+        return Lock(path, blocking=False, purpose="running")
+    except Conflict:
+        if purpose(path) == "cleaning":
+            return Lock(path, purpose="running")
+        raise Conflict(
+            f'instance "{instance}" runs already',
+            path=str(path),
+            hint="another one beside it: --name NAME",
+        ) from None
+
+
+def _prepare(
+    instance: str,
+    data: Path,
+    ledger: Ledger,
+    root: Path,
+    units: Mapping[str, str],
+    throw_away: bool,
+    listen: Listener,
+) -> Lab:
+    folder = ledger.path.parent
+    kept = _kept(folder)
+    if kept is not None and kept.data != str(data):
+        kept = None
+    if throw_away:
+        ledger.add(Folder(path=str(data)))
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = str(folder / cleanup.LOCK)
+    ledger.add(Settings(instance=lock))
+    settings.raise_for(folder / cleanup.LOCK)
+    tag = paths.instance_tag(instance)
+    bridge = network.bridge_name(tag)
+    ledger.add(Bridge(name=bridge))
+    net = network.create(bridge, kept.subnet if kept else "", _reserved(folder))
+    kept = kept or Kept(data=str(data), subnet=net.subnet)
+    _keep(folder, kept)
+    site = Site(
+        instance=instance,
+        tag=tag,
+        network=net,
+        base=root,
+        image=image.build(image.Layer(units=units)),
+        program=opt.build(root),
+        ledger=ledger,
+        listen=listen,
+    )
+    return Lab(site, folder, data, kept)
+
+
+def _put_back(folder: Path, ledger: Ledger, throw_away: bool, progress: Callable[[str], None]) -> None:
+    shutil.rmtree(folder / "machines", ignore_errors=True)
+    cleanup.clean(ledger, progress)
+    if throw_away:
+        shutil.rmtree(folder)
+
+
+def _kept(folder: Path) -> Kept | None:
+    try:
+        return msgspec.json.decode((folder / "kept.json").read_bytes(), type=Kept)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _keep(folder: Path, kept: Kept) -> None:
+    temporary = folder / "kept.new"
+    temporary.write_bytes(msgspec.json.encode(kept))
+    temporary.rename(folder / "kept.json")
+
+
+def _reserved(own: Path) -> list[str]:
+    """The subnets of this user's other instances, running or kept."""
+    others = (folder for folder in own.parent.iterdir() if folder != own)
+    return [kept.subnet for folder in others if (kept := _kept(folder)) is not None]
