@@ -1,11 +1,13 @@
 """One machine behind a root handle: what the daemon reads and changes, in parts.
 
 Three builds have the same shape: the machine itself (root `/`), a machine whose root a privileged container
-mounts (commands run in PID 1's namespaces), and a directory-rooted host (`fake.py`) for whoever is not root.
+mounts (commands run in PID 1's namespaces), and a directory-rooted host (`fake/`) for whoever is not root.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 from mco.host.accounts import Accounts
@@ -49,9 +51,14 @@ class Host:
 
 
 def open_host(root: str | Path = "/") -> Host:
-    """The machine whose root directory this is. A folder that `fake.create` made is a directory-rooted host;
-    any other folder but `/` is the mounted root of the machine in whose container this process runs."""
+    """The machine whose root directory this is: `/` is this machine; the root of a directory-rooted host
+    (`fake.FakeMachine`) is that host, whose reboot ends this process with SIGTERM, as a real one does; any
+    other folder is the mounted root of the machine in one of whose containers this process runs."""
     path = Path(root)
     if path == Path("/"):
         return Host(Root(path), Commands())
+    from mco.host.fake.machine import FakeMachine, is_fake  # the two know each other
+
+    if is_fake(path):
+        return FakeMachine(path.parent, on_reboot=lambda: os.kill(os.getpid(), signal.SIGTERM)).host
     return Host(Root(path), Commands(NAMESPACES_OF_PID_1))

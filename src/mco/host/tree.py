@@ -18,7 +18,7 @@ import msgspec
 
 from mco.host.effects import Effects
 from mco.host.errors import FileError, printable, system_errors
-from mco.host.paths import checked
+from mco.host.paths import ancestors, checked
 from mco.host.resolve import Resolver, best
 
 Owner = tuple[int, int]
@@ -191,10 +191,28 @@ class Tree:
             self._raise("read", path, error)
 
     def _raise(self, verb: str, path: str, error: OSError) -> NoReturn:
-        hint = self._immutable_hint(path) if error.errno == errno.EPERM else ""
+        hint = ""
+        if error.errno == errno.EPERM:
+            hint = self._immutable_hint(path)
+        elif error.errno == errno.ENOENT:
+            hint = self._dangling_hint(path)
         with system_errors(verb, path, hint):
             raise error
         raise AssertionError("system_errors lets no OSError pass")
+
+    def _dangling_hint(self, path: str) -> str:
+        """A link on the way that leads to nothing, as one that leads out of the root does."""
+        for place in ancestors(path):
+            status = self.stat(place)
+            if status is not None and status.is_symlink and not self._leads_somewhere(place):
+                target = printable(status.target)
+                return f"the link {printable(place)} leads to {target}, which is not below the root"
+        return ""
+
+    def _leads_somewhere(self, path: str) -> bool:
+        with suppress(OSError), self._opened(path, os.O_PATH):
+            return True
+        return False
 
     def _immutable_hint(self, path: str) -> str:
         """EPERM for root nearly always is the immutable or append-only flag, of the file or of its folder."""
