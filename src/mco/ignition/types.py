@@ -97,9 +97,9 @@ class PasswdUser(IgnitionStruct, frozen=True, kw_only=True):
     no_user_group: bool | None = None
     password_hash: str | None = None
     primary_group: str | None = None
+    ssh_authorized_keys: tuple[str, ...] = ()
     shell: str | None = None
     should_exist: bool | None = None
-    ssh_authorized_keys: tuple[str, ...] = ()
     system: bool | None = None
     uid: int | None = None
 
