@@ -44,19 +44,19 @@ class Logger:
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
 
-    def debug(self, message: str, **fields: Any) -> None:
+    def debug(self, message: str, /, **fields: Any) -> None:
         self._write(logging.DEBUG, message, fields)
 
-    def info(self, message: str, **fields: Any) -> None:
+    def info(self, message: str, /, **fields: Any) -> None:
         self._write(logging.INFO, message, fields)
 
-    def warning(self, message: str, **fields: Any) -> None:
+    def warning(self, message: str, /, **fields: Any) -> None:
         self._write(logging.WARNING, message, fields)
 
-    def error(self, message: str, **fields: Any) -> None:
+    def error(self, message: str, /, **fields: Any) -> None:
         self._write(logging.ERROR, message, fields)
 
-    def exception(self, message: str, error: BaseException, **fields: Any) -> None:
+    def exception(self, message: str, error: BaseException, /, **fields: Any) -> None:
         """An error that nobody expected, with its traceback."""
         self._write(logging.ERROR, message, fields, error)
 
