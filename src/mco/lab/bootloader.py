@@ -1,23 +1,21 @@
 """The boot loader of a machine: it chooses a boot entry and says what the kernel's command line is.
 
-A container has no kernel of its own, so the launcher plays this part before each start: it reads the Boot
-Loader Specification files of the machine's boot partition (a folder that is mounted on /boot) and writes
-the options of the default entry where an early unit binds them over /proc/cmdline.
+A container has no kernel of its own, so the launcher plays this part before each start: it reads the boot
+loader entries of the machine's boot partition (a folder that is mounted on /boot) as systemd-boot would, and
+writes the options of the default one where an early unit binds them over /proc/cmdline.
 """
 
 from __future__ import annotations
 
-import fnmatch
-import os
-import re
-import stat
 from pathlib import Path
 
-import msgspec
-
 from mco.base.errors import HostError
+from mco.host.bls import BootEntry, default_entry, default_pattern, entries_of
+from mco.host.tree import Tree
 
-_LIMIT = 64 * 1024
+_ENTRIES = "/loader/entries"
+_CONF = "/loader/loader.conf"
+_LIMIT = 1 << 20
 
 _FIRST_ENTRY = """\
 title Debian GNU/Linux 12 (bookworm)
@@ -27,80 +25,31 @@ options root=LABEL=root rw
 """
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A boot entry; `id` is its file name without `.conf`."""
-
-    id: str
-    title: str = ""
-    version: str = ""
-    linux: str = ""
-    options: str = ""
-
-    @property
-    def command_line(self) -> str:
-        return f"BOOT_IMAGE={self.linux} {self.options}".strip()
-
-
 def install(boot: Path, arguments: str = "") -> None:
-    """Writes the entry that a new machine boots, with `arguments` besides the image's own."""
-    entries = boot / "loader" / "entries"
+    """Makes the boot partition of a new machine, with `arguments` besides the image's own."""
+    entries = boot / _ENTRIES.lstrip("/")
     entries.mkdir(parents=True)
     (entries / "debian-1.conf").write_text(f"{_FIRST_ENTRY.rstrip()} {arguments}".rstrip() + "\n")
-    (boot / "loader" / "loader.conf").write_text("default debian-1\ntimeout 0\n")
+    (boot / _CONF.lstrip("/")).write_text("default debian-1.conf\ntimeout 0\n")
 
 
-def default_entry(boot: Path) -> Entry:
-    """The entry that the next boot takes: the first, newest first, whose id `default` in loader.conf
-    matches, or the newest one. Raises HostError if there is none."""
-    folder = boot / "loader" / "entries"
-    names = sorted((path.name for path in folder.glob("*.conf")), reverse=True) if folder.is_dir() else []
-    entries = [_parse(name.removesuffix(".conf"), _read(folder / name)) for name in names]
-    if not entries:
-        raise HostError("no boot entry: the machine does not boot", path=str(folder))
-    entries.sort(key=lambda entry: _version_key(entry.version), reverse=True)
-    wanted = _keys(_read(boot / "loader" / "loader.conf")).get("default", "").removesuffix(".conf")
-    return next((entry for entry in entries if fnmatch.fnmatchcase(entry.id, wanted)), entries[0])
+def choose(boot: Path) -> BootEntry:
+    """The entry that the next boot takes. Raises HostError if there is none, or it cannot be read."""
+    # The machine's root may have put anything there: below the open folder, links lead nowhere else.
+    with Tree(boot) as root:
+        conf = root.read_optional(_CONF, _LIMIT) or b""
+        names = [name for name in root.list(_ENTRIES) if name.endswith(".conf")]
+        files = {name: root.read_text(f"{_ENTRIES}/{name}", _LIMIT) for name in names}
+    entry = default_entry(entries_of(files), default_pattern(conf.decode(errors="replace")))
+    if entry is None:
+        raise HostError(
+            "the machine has no boot entry and cannot boot",
+            path=f"{boot}{_ENTRIES}",
+            hint="write one there, as /boot/loader/entries of the machine had it",
+        )
+    return entry
 
 
-def _parse(name: str, text: str) -> Entry:
-    keys = _keys(text)
-    return Entry(
-        id=name,
-        title=keys.get("title", ""),
-        version=keys.get("version", ""),
-        linux=keys.get("linux", ""),
-        options=keys.get("options", ""),
-    )
-
-
-def _keys(text: str) -> dict[str, str]:
-    """`options` may stand several times and adds up; of any other key the last one counts."""
-    keys: dict[str, str] = {}
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        key, _, value = line.strip().partition(" ")
-        value = value.strip()
-        keys[key] = f"{keys[key]} {value}" if key == "options" and key in keys else value
-    return keys
-
-
-def _version_key(version: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|\D+", version)]
-
-
-def _read(path: Path) -> str:
-    """A machine's root may put anything there: links are not followed (they would lead through the host's
-    files), and only the beginning of a regular file is read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise HostError(f"boot loader file cannot be read: {error.strerror}", path=str(path)) from error
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise HostError("boot loader file is not a regular file", path=str(path))
-        return os.read(fd, _LIMIT).decode(errors="replace")
-    finally:
-        os.close(fd)
+def command_line(entry: BootEntry) -> str:
+    """As the kernel shows it in /proc/cmdline."""
+    return " ".join((f"BOOT_IMAGE={entry.value('linux')}", *entry.arguments))

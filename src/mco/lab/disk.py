@@ -1,13 +1,14 @@
 """A machine's disk: an overlay over image layer and base root, and a boot partition of its own.
 
-DATA/machines/NAME/
-    base, image     links to the read-only layers
-    upper, work     what the machine has written
-    root            where the whole is mounted, only in mount namespaces of our own (`launch.py`)
-    boot            the boot partition, mounted on /boot
-    lab             mounted read-only on /lab: command line and network of this boot
-    provisioned     there once Ignition has finished
-    console.log, ignition.log
+    DATA/machines/NAME/
+        base, image     links to the read-only layers
+        upper, work     what the machine has written
+        boot            the boot partition, mounted on /boot
+        lab             mounted read-only on /lab: command line and network of this boot
+        provisioned     there once Ignition has finished
+        console.log, ignition.log
+
+The whole is only ever mounted in mount namespaces of our own (`launch.py`).
 """
 
 from __future__ import annotations
@@ -81,9 +82,8 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
             (self.folder / name).readlink() for name in ("base", "image") if (self.folder / name).is_symlink()
         }
 
-    def prepare_boot(self, network_unit: str) -> bootloader.Entry:
-        """Plays the boot loader; answers the entry that it took."""
-        entry = bootloader.default_entry(self.boot)
-        (self.lab / "cmdline").write_text(entry.command_line + "\n")
+    def prepare_boot(self, network_unit: str) -> None:
+        """Plays the boot loader. Raises HostError if there is nothing to boot."""
+        line = bootloader.command_line(bootloader.choose(self.boot))
+        (self.lab / "cmdline").write_text(f"{line}\n", errors="surrogateescape")
         (self.lab / "host0.network").write_text(network_unit)
-        return entry

@@ -178,7 +178,6 @@ def _prepare(
 
 
 def _put_back(folder: Path, ledger: Ledger, throw_away: bool, progress: Callable[[str], None]) -> None:
-    shutil.rmtree(folder / "machines", ignore_errors=True)
     cleanup.clean(ledger, progress)
     if throw_away:
         shutil.rmtree(folder)

@@ -113,8 +113,20 @@ def _sh(script: str) -> list[str]:
     return ["sh", "-euc", script, "sh"]
 
 
-def enter(leader: int) -> list[str]:
-    """The beginning of a command line that runs in the machine whose PID 1 is `leader`."""
+def enter(leader: int, terminal: str = "") -> list[str]:
+    """The beginning of a command line that runs in the machine whose PID 1 is `leader`; `terminal` is the
+    type of the terminal that it runs on."""
     namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid"]
-    environment = ["env", "-i", f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8"]
-    return ["nsenter", "--target", str(leader), *namespaces, "--root", "--wd", "--", *environment]
+    environment = [f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", *([f"TERM={terminal}"] if terminal else [])]
+    return [
+        "nsenter",
+        "--target",
+        str(leader),
+        *namespaces,
+        "--root",
+        "--wd",
+        "--",
+        "env",
+        "-i",
+        *environment,
+    ]

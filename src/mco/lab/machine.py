@@ -213,6 +213,7 @@ class Machine:
             address=self.address,
             groups=self._entry.paths,
             console=str(self.disk.console),
+            ignition_log=str(self.disk.ignition_log),
         )
 
     async def until(self, condition: Callable[[Machine], bool], *, timeout: float = 60.0) -> None:

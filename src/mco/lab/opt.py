@@ -54,7 +54,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 def build(base: Path) -> Program:
     """Both folders, made if they are not there; `base` is the base root, whose Python compiles them. Raises
     Unsupported if the packages for the machines' Python cannot be found."""
-    site = _build_once("site", _site_key(), lambda folder: _copy_site(folder), base, "/opt/mco/site-packages")
+    site = _build_once("site", site_key(), lambda folder: _copy_site(folder), base, "/opt/mco/site-packages")
     program = _build_once("program", _program_key(), _write_program, base, "/opt/mco")
     return Program(program=program, site=site)
 
@@ -115,7 +115,7 @@ def _copy_site(folder: Path) -> None:
             shutil.copy2(source, target)
 
 
-def _site_key() -> str:
+def site_key() -> str:
     collected = _collected()
     if collected is not None:
         return hashlib.sha256((collected.parent / "installed").read_bytes()).hexdigest()[:12]

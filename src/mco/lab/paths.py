@@ -1,9 +1,11 @@
 """Where the lab keeps things.
 
-$XDG_CACHE_HOME/mco/lab/       base roots, image layers, the program for machines: built once, shared
-$XDG_STATE_HOME/mco/lab/NAME/  what the instance NAME has made on this host, and its machines' states
-/run/mco-lab/                  what all instances of all users share: locks, host-wide settings
-DATA/machines/MACHINE/         a machine's disk; DATA belongs to whoever opens the lab
+    $XDG_CACHE_HOME/mco/lab/       base roots, image layers, the program for machines: built once, shared
+    $XDG_STATE_HOME/mco/lab/NAME/  what the instance NAME has made on this host, and its machines' states
+    /run/mco-lab/                  what all instances of all users share: locks, host-wide settings
+    DATA/machines/MACHINE/         a machine's disk
+
+DATA belongs to whoever opens the lab.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 from mco.base.errors import InvalidInput
 
 RUN = Path("/run/mco-lab")
+DEFAULT_INSTANCE = "default"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
 
 

@@ -23,6 +23,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     groups: tuple[str, ...]
     console: str
+    ignition_log: str
+
+    def kill(self) -> None:
+        """Kills everything in the machine at once, as a power failure would."""
+        self.leader()
+        cgroups.kill_processes(cgroups.members([Path(group) for group in self.groups]), timeout=10.0)
 
     def leader(self) -> int:
         """The host's pid of the machine's PID 1. Raises Unavailable while it is down."""
@@ -48,30 +54,30 @@ def remove(instance: str, name: str) -> None:
 
 def read(instance: str, name: str) -> Record:
     """Raises NotFound."""
-    try:
-        raw = _path(instance, name).read_bytes()
-    except FileNotFoundError:
-        known = ", ".join(record.name for record in read_all(instance)) or "none"
-        raise NotFound(
-            f'machine "{name}" not found',
-            subject=f"machine/{name}",
-            hint=f"machines of instance {instance}: {known}",
-        ) from None
-    return msgspec.json.decode(raw, type=Record)
+    paths.check_name(name, "machine")
+    records = read_all(instance)
+    for record in records:
+        if record.name == name:
+            return record
+    known = ", ".join(record.name for record in records) or "none"
+    raise NotFound(
+        f'machine "{name}" not found',
+        subject=f"machine/{name}",
+        hint=f"machines of instance {instance}: {known}; another instance: --name NAME",
+    )
 
 
 def read_all(instance: str) -> list[Record]:
-    """Sorted by name; empty if the instance does not run."""
+    """Sorted by name. When nobody runs the instance, its machines are stopped, whatever was written last."""
     folder = paths.instance_folder(instance)
-    if not is_held(folder / cleanup.LOCK):
-        return []
+    alive = is_held(folder / cleanup.LOCK)
     records = []
     for path in sorted((folder / "machines").glob("*.json")):
         with contextlib.suppress(FileNotFoundError):
-            records.append(msgspec.json.decode(path.read_bytes(), type=Record))
+            record = msgspec.json.decode(path.read_bytes(), type=Record)
+            records.append(record if alive else msgspec.structs.replace(record, state=State.STOPPED))
     return records
 
 
 def _path(instance: str, name: str) -> Path:
-    paths.check_name(name, "machine")
     return paths.instance_folder(instance) / "machines" / f"{name}.json"

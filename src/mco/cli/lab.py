@@ -1,0 +1,113 @@
+"""`mco lab`: a look into the machines that `mco up` runs, and a hand at their power switch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from mco.lab import launch, record
+from mco.lab.paths import DEFAULT_INSTANCE
+
+_instance = click.option(
+    "--name",
+    "instance",
+    default=DEFAULT_INSTANCE,
+    show_default=True,
+    metavar="INSTANCE",
+    help="Instance of `mco up`.",
+)
+_machine = click.argument("machine", metavar="NAME")
+
+
+@click.group()
+def command() -> None:
+    """Look into the machines that `up` started."""
+
+
+@command.command("list")
+@_instance
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="Output format."
+)
+def list_machines(instance: str, output: str) -> None:
+    """List the machines with their state, boots and address."""
+    machines = record.read_all(instance)
+    rows: list[dict[str, object]] = [
+        {"name": each.name, "state": each.state.value, "boots": each.boots, "address": each.address}
+        for each in machines
+    ]
+    if output == "text":
+        _print_table(rows)
+    elif output == "json":
+        import json
+
+        click.echo(json.dumps(rows, indent=4))
+    else:
+        import yaml
+
+        click.echo(yaml.safe_dump(rows, sort_keys=False), nl=False)
+
+
+@command.command("exec", context_settings={"ignore_unknown_options": True})
+@_instance
+@_machine
+@click.argument("argv", metavar="-- COMMAND [ARGS]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_in(instance: str, machine: str, argv: tuple[str, ...]) -> None:
+    """Run a command in a machine; its exit code is this command's."""
+    _enter(instance, machine, argv)
+
+
+@command.command()
+@_instance
+@_machine
+def shell(instance: str, machine: str) -> None:
+    """Open a shell in a machine."""
+    _enter(instance, machine, ("/bin/bash", "--login"))
+
+
+@command.command()
+@_instance
+@_machine
+@click.option("-f", "--follow", is_flag=True, help="Go on with what the machine says next.")
+@click.option("--ignition", is_flag=True, help="Of the Ignition engine at first boot, not the console.")
+def logs(instance: str, machine: str, follow: bool, ignition: bool) -> None:
+    """Print what a machine has said on its console, over all its boots."""
+    found = record.read(instance, machine)
+    path = Path(found.ignition_log if ignition else found.console)
+    if follow:
+        sys.stdout.flush()
+        os.execvp("tail", ["tail", "-n", "+1", "-F", str(path)])
+    if path.exists():
+        with path.open("rb") as log:
+            shutil.copyfileobj(log, sys.stdout.buffer)
+
+
+@command.command()
+@_instance
+@_machine
+def crash(instance: str, machine: str) -> None:
+    """Kill a machine (kill -9 of everything in it), as a power failure would; it starts again."""
+    record.read(instance, machine).kill()
+    click.echo(f"machine/{machine} crashed")
+
+
+def _enter(instance: str, machine: str, argv: tuple[str, ...]) -> NoReturn:
+    leader = record.read(instance, machine).leader()
+    terminal = os.environ.get("TERM", "") if sys.stdin.isatty() else ""
+    command_line = [*launch.enter(leader, terminal), *argv]
+    os.execvp(command_line[0], command_line)
+
+
+def _print_table(rows: list[dict[str, object]]) -> None:
+    if not rows:
+        click.echo("No machines found.", err=True)
+        return
+    lines = [[key.upper() for key in rows[0]], *([str(value) for value in row.values()] for row in rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    for line in lines:
+        click.echo("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
