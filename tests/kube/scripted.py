@@ -128,6 +128,12 @@ class ScriptedServer:
             self._news.clear()
             await self._news.wait()
 
+    async def until_connections(self, count: int) -> None:
+        """Returns when exactly `count` connections are open."""
+        while len(self._tasks) != count:
+            self._news.clear()
+            await self._news.wait()
+
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self.context)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -156,6 +162,7 @@ class ScriptedServer:
             pass
         finally:
             self._tasks.discard(task)
+            self._news.set()
             writer.close()
 
 

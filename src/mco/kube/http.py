@@ -110,6 +110,9 @@ class _Pool:
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=_READ_BUFFER,
         )
+        # The library would silently repeat a PUT or DELETE whose answer got lost; what may be repeated is the
+        # client's decision. There is no public switch for it.
+        self.session._retry_connection = False
 
 
 class _Stream:
