@@ -17,6 +17,7 @@ from mco.kube.client import Client
 from mco.kube.events import Recorder
 from mco.kube.reconcile import Reconciler, RetryPolicy
 from mco.pki.authority import Authority
+from mco.render.checks import Versions
 from mco.runtime import version
 from mco.runtime.clock import Clock
 
@@ -53,7 +54,8 @@ class Controllers:
 
     def _add_render(self) -> None:
         recorder = Recorder(self._client, "machineconfigcontroller-rendercontroller", names.NAMESPACE)
-        render = RenderController(self._client, self.caches, recorder, self._clock, version.RAW)
+        versions = Versions(raw=version.RAW, hash=version.commit())
+        render = RenderController(self._client, self.caches, recorder, self._clock, versions)
         loop = Reconciler("render", render.reconcile, workers=2, policy=RetryPolicy(delay=self._pace.settle))
         self.caches.pools.add_handler(loop.changed)
         self.caches.configs.add_handler(lambda old, new: _enqueue(loop, render.affected(old, new)))
