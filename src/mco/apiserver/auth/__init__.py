@@ -1,0 +1,1 @@
+"""Who asks (certificates, tokens), and may they (rules as data)."""

@@ -1,0 +1,29 @@
+"""Who asks."""
+
+from __future__ import annotations
+
+import msgspec
+
+ANONYMOUS = "system:anonymous"
+UNAUTHENTICATED = "system:unauthenticated"
+AUTHENTICATED = "system:authenticated"
+MASTERS = "system:masters"
+
+
+class User(msgspec.Struct, frozen=True):
+    """A name and groups; `token_id` is set for whoever came with a bootstrap token."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    token_id: str = ""
+
+    @property
+    def anonymous(self) -> bool:
+        return self.name == ANONYMOUS
+
+
+NOBODY = User(ANONYMOUS, frozenset({UNAUTHENTICATED}))
+
+
+def authenticated(name: str, groups: frozenset[str] | tuple[str, ...], token_id: str = "") -> User:
+    return User(name, frozenset(groups) | {AUTHENTICATED}, token_id)

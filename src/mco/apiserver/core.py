@@ -1,0 +1,51 @@
+"""What handlers work with: the store, who watches it, what is served, and the writes."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mco.apiserver.registry.catalog import Catalog
+from mco.apiserver.registry.definitions import Definitions
+from mco.apiserver.store.revision import Revision
+from mco.apiserver.store.store import Store
+from mco.apiserver.watch.hub import Hub
+from mco.apiserver.writes.deletions import Deletions
+from mco.apiserver.writes.writes import Writes
+
+
+class Core:
+    """Opens the data folder; must be made on the event loop that serves it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.catalog = Catalog()
+        self.definitions = Definitions(self.catalog)
+        self.store = Store(folder, self._committed)
+        self.hub = Hub(self.store.at)
+        self.hub.reached = self.store.current()
+        self.writes = Writes(self.store)
+        self.deletions = Deletions(self.store, self.catalog, self.writes)
+        self.definitions.load(self.store)
+
+    def end_watches(self) -> None:
+        for watcher in tuple(self.hub.watchers()):
+            watcher.end()
+
+    def close(self) -> None:
+        self.store.close()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def tick(self) -> None:
+        """Once in a while: compaction and bookmarks."""
+        self.store.forget(time.monotonic())
+        for watcher in tuple(self.hub.watchers()):
+            watcher.remind()
+
+    def _committed(self, revisions: list[Revision]) -> None:
+        # Definitions first: whoever hears that a CustomResourceDefinition exists may use it at once.
+        for revision in revisions:
+            self.definitions.observe(revision)
+        self.hub.hand_out(revisions)

@@ -1,0 +1,1 @@
+"""The HTTP front: a TLS listener, the grammar of requests, and the handlers."""

@@ -1,0 +1,1 @@
+"""Which resources are served: the built-in ones as a table, the others as CustomResourceDefinitions say."""

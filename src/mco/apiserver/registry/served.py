@@ -1,0 +1,58 @@
+"""One resource at one version, as requests, discovery, tables and watches see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mco.apiserver.store.revision import Key
+from mco.apiserver.strategies.strategy import Strategy
+from mco.apiserver.tables.columns import AGE, Column
+
+Obj = dict[str, Any]
+"""An object as Python builtins."""
+
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+COMMON_FIELDS = {"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """`fields` maps a field selector's label to the path that it reads; `subresources` names those that are
+    read and written like the object itself; `schema` is the OpenAPI v3 schema, where there is one."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    strategy: Strategy
+    singular: str = ""
+    list_kind: str = ""
+    storage_version: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = (AGE,)
+    fields: Mapping[str, str] = msgspec.field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+    custom: bool = False
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """`plural.group`: what revisions are filed under."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def key(self, namespace: str, name: str) -> Key:
+        return Key(self.resource, namespace if self.namespaced else "", name)
+
+    def field_path(self, label: str) -> str | None:
+        """The path behind a field selector's label, None when the resource does not know it."""
+        if label == "metadata.namespace" and not self.namespaced:
+            return None
+        return COMMON_FIELDS.get(label) or self.fields.get(label)

@@ -1,0 +1,96 @@
+"""A running API server: data folder, keys, sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from mco.apiserver import credentials
+from mco.apiserver.auth.authenticate import Authenticator
+from mco.apiserver.auth.authorize import Authorizer
+from mco.apiserver.auth.tokens import BootstrapTokens
+from mco.apiserver.auth.user import User
+from mco.apiserver.core import Core
+from mco.apiserver.http.app import Application
+from mco.apiserver.http.listener import Listener, bind, tls_context
+from mco.apiserver.registry.builtin import NAMESPACES
+from mco.apiserver.strategies.strategy import Writer
+from mco.apiserver.writes.writes import Options
+from mco.pki import files
+
+TICK_SECONDS = 30.0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """`bind` are addresses to listen on, `names` more names and addresses for the serving certificate."""
+
+    data_dir: Path
+    port: int = 0
+    bind: tuple[str, ...] = ("127.0.0.1",)
+    names: tuple[str, ...] = ()
+    tokens: Mapping[str, User] = msgspec.field(default_factory=dict)
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server that accepts connections. `url` is its address as local clients use it."""
+
+    url: str
+    kubeconfig: Path
+    core: Core
+
+
+@contextlib.asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Running]:
+    """Serves while the context is open.
+
+    Raises Conflict when another server has the folder, InvalidInput for a damaged one, Unavailable when an
+    address cannot be bound."""
+    folder = files.private_folder(settings.data_dir)
+    core = Core(folder)
+    try:
+        await _ensure_namespaces(core)
+        sockets = bind(settings.bind, settings.port)
+        url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
+        now = datetime.now(UTC)
+        keys = credentials.prepare(folder, _names(settings), url, now)
+        listener = Listener(_application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
+        await listener.start(sockets)
+        ticker = asyncio.create_task(_tick(core))
+        try:
+            yield Running(url, keys.kubeconfig, core)
+        finally:
+            ticker.cancel()
+            core.end_watches()
+            await listener.stop()
+    finally:
+        core.close()
+
+
+def _application(core: Core, settings: Settings) -> Application:
+    tokens = BootstrapTokens(core.store.get)
+    return Application(core, Authenticator(settings.tokens, tokens.user_of), Authorizer())
+
+
+def _names(settings: Settings) -> Sequence[str]:
+    concrete = (address for address in settings.bind if address not in ("0.0.0.0", "::"))
+    return tuple(dict.fromkeys(("localhost", "127.0.0.1", "::1", *concrete, *settings.names)))
+
+
+async def _ensure_namespaces(core: Core) -> None:
+    served = core.catalog.find("", "v1", "namespaces")
+    assert served is not None
+    for name in NAMESPACES:
+        if core.store.get(served.key("", name)) is None:
+            writer = Options(Writer("system:apiserver", (), core.now()))
+            await core.writes.create(served, "", {"metadata": {"name": name}}, writer)
+
+
+async def _tick(core: Core) -> None:
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        core.tick()

@@ -1,0 +1,1 @@
+"""What is particular to a kind: what its writes fill in, keep and refuse."""

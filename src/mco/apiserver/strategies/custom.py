@@ -1,0 +1,27 @@
+"""Objects of a CustomResourceDefinition: pruned, defaulted and validated by its structural schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mco.apiserver.errors import Cause
+from mco.apiserver.schema.structural import Structure, structure
+from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
+
+
+class CustomStrategy(Strategy):
+    counts = True
+
+    def __init__(self, schema: Mapping[str, Any], *, has_status: bool) -> None:
+        self.has_status = has_status
+        self._structure: Structure = structure(schema)
+
+    def prune(self, new: Obj) -> list[str]:
+        return self._structure.prune(new)
+
+    def prepare(self, new: Obj, old: Obj | None, writer: Writer) -> None:
+        self._structure.default(new)
+
+    def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
+        return self._structure.validate(new)

@@ -1,0 +1,49 @@
+"""A list as a Table object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from mco.apiserver.registry.served import Served
+from mco.apiserver.tables.columns import NAME
+
+Obj = dict[str, Any]
+
+_VERSION = "meta.k8s.io/v1"
+
+
+def definitions(served: Served) -> list[dict[str, Any]]:
+    return [column.definition() for column in (NAME, *served.columns)]
+
+
+def row(served: Served, obj: Obj, now: datetime, include: str) -> dict[str, Any]:
+    """`include` is what clients ask for: `None`, `Metadata` (the default) or the whole `Object`."""
+    cells = [column.cell(obj, now) for column in (NAME, *served.columns)]
+    return {"cells": cells, "object": _attached(obj, include)}
+
+
+def table(
+    served: Served, objects: Iterable[Obj], metadata: Obj, now: datetime, include: str
+) -> dict[str, Any]:
+    return {
+        "kind": "Table",
+        "apiVersion": _VERSION,
+        "metadata": metadata,
+        "columnDefinitions": definitions(served),
+        "rows": [row(served, obj, now, include) for obj in objects],
+    }
+
+
+def partial(obj: Obj) -> Obj:
+    """Only the metadata, as PartialObjectMetadata."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": _VERSION, "metadata": obj["metadata"]}
+
+
+def _attached(obj: Obj, include: str) -> Any:
+    if include == "None":
+        return msgspec.UNSET
+    return obj if include == "Object" else partial(obj)

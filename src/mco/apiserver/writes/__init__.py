@@ -1,0 +1,1 @@
+"""Create, update, patch and delete: decided on plain values, committed if nothing changed meanwhile."""

@@ -1,0 +1,203 @@
+"""The write operations: read, decide, commit, and again when somebody else was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mco.apiserver import errors
+from mco.apiserver.registry.served import Served
+from mco.apiserver.store.revision import Change, Key, Revision
+from mco.apiserver.store.store import Store
+from mco.apiserver.strategies.strategy import Writer
+from mco.apiserver.writes import metadata as meta
+from mco.apiserver.writes import pipeline
+from mco.base.errors import Conflict
+
+Obj = dict[str, Any]
+
+ATTEMPTS = 8
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+
+
+class Options(msgspec.Struct, frozen=True):
+    writer: Writer
+    dry_run: bool = False
+
+
+class Preconditions(msgspec.Struct, frozen=True):
+    """What must hold for a deletion; empty ones do not matter."""
+
+    uid: str = ""
+    resource_version: str = ""
+
+
+NO_PRECONDITIONS = Preconditions()
+
+
+class Writes:
+    """All changes of objects go through here."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self, served: Served, namespace: str, name: str) -> Revision:
+        """Raises StatusError 404."""
+        revision = self._store.get(served.key(namespace, name))
+        if revision is None:
+            raise errors.not_found(served.plural, served.group, name)
+        return revision
+
+    async def create(self, served: Served, namespace: str, body: Any, options: Options) -> bytes:
+        """The created object. Raises StatusError 409 AlreadyExists, 422 Invalid, 400."""
+        sent = pipeline.identify(served, body, namespace)
+        if sent["metadata"].get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        for _ in range(ATTEMPTS):
+            obj = pipeline.new_object(served, {**sent, "metadata": dict(sent["metadata"])}, options.writer)
+            key = served.key(namespace, obj["metadata"]["name"])
+            if self._store.get(key) is None:
+                if options.dry_run:
+                    return msgspec.json.encode(obj)
+                try:
+                    return (await self._commit(key, Change.ADDED, 0, obj)).data
+                except Conflict:
+                    pass
+            if not sent["metadata"].get("generateName") or sent["metadata"].get("name"):
+                break
+        raise errors.already_exists(served.plural, served.group, obj["metadata"]["name"])
+
+    async def update(
+        self,
+        served: Served,
+        namespace: str,
+        name: str,
+        change: Callable[[Obj], Any],
+        options: Options,
+        subresource: str = "",
+    ) -> bytes:
+        """The object after `change`, which gets the stored object and returns the wanted one.
+
+        What it returns is refused with 409 when it carries another resourceVersion than the stored object;
+        without one, it is applied again to whatever somebody else made of the object meanwhile."""
+        for _ in range(ATTEMPTS):
+            current = self.read(served, namespace, name)
+            old = stored(served, current)
+            sent = pipeline.identify(served, change(old), namespace, name)
+            asked = sent["metadata"].get("resourceVersion") or ""
+            if asked and asked != str(current.number):
+                raise errors.conflict(served.plural, served.group, name)
+            if sent["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
+                raise errors.conflict(served.plural, served.group, name, _other_uid(sent, old))
+            new = pipeline.updated_object(served, sent, old, subresource, options.writer)
+            if _same(new, old):
+                return current.data
+            if options.dry_run:
+                new["metadata"]["resourceVersion"] = str(current.number)
+                return msgspec.json.encode(new)
+            try:
+                return (await self._replace(current, new)).data
+            except Conflict:
+                if asked and asked != str(current.number):
+                    raise errors.conflict(served.plural, served.group, name) from None
+        raise errors.conflict(served.plural, served.group, name)
+
+    async def delete(
+        self,
+        served: Served,
+        namespace: str,
+        name: str,
+        options: Options,
+        preconditions: Preconditions = NO_PRECONDITIONS,
+        finalizer: str = "",
+    ) -> tuple[bytes, bool]:
+        """The object, and whether it is gone already; with finalizers left it is only marked.
+
+        `finalizer` is added first: whoever must act before the object goes. Raises StatusError 404, 409."""
+        for _ in range(ATTEMPTS):
+            current = self.read(served, namespace, name)
+            old = stored(served, current)
+            _check(served, old, current, preconditions)
+            finalizers = list(old["metadata"].get("finalizers") or ())
+            if finalizer and finalizer not in finalizers:
+                finalizers.append(finalizer)
+            try:
+                if not finalizers:
+                    if options.dry_run:
+                        return current.data, True
+                    return (await self._commit(current.key, Change.DELETED, current.number, old)).data, True
+                if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"]["finalizers"]:
+                    return current.data, False
+                new = _marked(served, old, finalizers, options.writer)
+                if options.dry_run:
+                    return msgspec.json.encode(new), False
+                return (await self._commit(current.key, Change.MODIFIED, current.number, new)).data, False
+            except Conflict:
+                continue
+        raise errors.conflict(served.plural, served.group, name)
+
+    async def _replace(self, current: Revision, new: Obj) -> Revision:
+        """Stores an update; one that took the last finalizer of a deleted object removes it."""
+        metadata = new["metadata"]
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+            return await self._commit(current.key, Change.DELETED, current.number, new)
+        return await self._commit(current.key, Change.MODIFIED, current.number, new)
+
+    async def _commit(self, key: Key, change: Change, previous: int, obj: Obj) -> Revision:
+        def build(number: int) -> bytes:
+            obj["metadata"] = _with_version(obj["metadata"], number)
+            return msgspec.json.encode(obj)
+
+        return await self._store.write(key, change, previous=previous, build=build)
+
+
+def stored(served: Served, revision: Revision) -> Obj:
+    """A stored object as the served version shows it."""
+    obj: Obj = msgspec.json.decode(revision.data)
+    obj["apiVersion"] = served.api_version
+    return obj
+
+
+def _with_version(metadata: Obj, number: int) -> Obj:
+    """Metadata in one order, whoever wrote it, so that equal objects have equal bytes."""
+    return dict(sorted({**metadata, "resourceVersion": str(number)}.items()))
+
+
+def _same(new: Obj, old: Obj) -> bool:
+    def comparable(obj: Obj) -> Obj:
+        return {**obj, "metadata": {**obj["metadata"], "resourceVersion": ""}}
+
+    return comparable(new) == comparable(old)
+
+
+def _marked(served: Served, old: Obj, finalizers: list[str], writer: Writer) -> Obj:
+    metadata = {**old["metadata"], "finalizers": finalizers}
+    metadata.setdefault("deletionTimestamp", meta.timestamp(writer.now))
+    metadata.setdefault("deletionGracePeriodSeconds", 0)
+    if served.strategy.counts and "deletionTimestamp" not in old["metadata"]:
+        metadata["generation"] = metadata.get("generation", 1) + 1
+    return {**old, "metadata": metadata}
+
+
+def _check(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:
+    uid = old["metadata"]["uid"]
+    if wanted.uid and wanted.uid != uid:
+        why = f"Precondition failed: UID in precondition: {wanted.uid}, UID in object meta: {uid}"
+    elif wanted.resource_version and wanted.resource_version != str(current.number):
+        why = (
+            f"Precondition failed: ResourceVersion in precondition: {wanted.resource_version}, "
+            f"ResourceVersion in object meta: {current.number}"
+        )
+    else:
+        return
+    raise errors.conflict(served.plural, served.group, old["metadata"]["name"], why)
+
+
+def _other_uid(sent: Obj, old: Obj) -> str:
+    return (
+        f"Precondition failed: UID in precondition: {sent['metadata']['uid']}, "
+        f"UID in object meta: {old['metadata']['uid']}"
+    )

@@ -1,0 +1,37 @@
+"""`mco apiserver`: the embedded API server, alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("apiserver")
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Where objects and keys are kept; the admin's kubeconfig is written there.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="0 chooses one.")
+@click.option(
+    "--bind",
+    multiple=True,
+    default=("127.0.0.1",),
+    show_default=True,
+    help="Address to listen on; repeatable.",
+)
+@click.option("--san", multiple=True, help="Another name or address for the certificate; repeatable.")
+@click.option(
+    "--token-auth-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help='Lines of token,user,uid,"group1,group2".',
+)
+def command(
+    data_dir: Path, port: int, bind: tuple[str, ...], san: tuple[str, ...], token_auth_file: Path | None
+) -> None:
+    """Serve the API from a folder until SIGTERM or SIGINT."""
+    from mco.apiserver import main
+
+    main.run(data_dir, port=port, bind=bind, names=san, token_file=token_auth_file)
