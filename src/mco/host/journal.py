@@ -93,14 +93,17 @@ class Journal:
 
     def before(self, index: int, images: Sequence[PreImage] = (), note: Any = None) -> None:
         """Comes before an action's effect: `images` is what it will change, `note` whatever else undoing it
-        needs. A second `before` of an action that was only started is ignored: what is there by now may be
-        the effect, the first pre-images are the right ones."""
-        if self._need().actions[index].phase == "started":
+        needs. A second `before` of an action changes nothing: what is there by now may be the effect, the
+        first pre-images and note are the right ones."""
+        if self._need().actions[index].phase in ("started", "applied"):
             return
         refs = tuple(self._keep(index, number, image) for number, image in enumerate(images))
         self._append(records.Before(index=index, images=refs, note=note))
 
     def after(self, index: int) -> None:
+        """The action's effect is complete and synced. Repeating it changes nothing."""
+        if self._need().actions[index].phase == "applied":
+            return
         self._append(records.After(index=index))
 
     def undoing(self, reason: str) -> None:

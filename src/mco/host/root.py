@@ -90,8 +90,10 @@ class Root(Tree):
 
     def mkdir(self, path: str, mode: int = 0o755, owner: Owner | None = ROOT_OWNER) -> None:
         """With missing parents, which get the same mode and owner; an existing directory stays as it is."""
-        with system_errors("mkdir", path):
+        try:
             os.close(self._folder(checked(path), mode, owner))
+        except OSError as error:
+            self._raise("mkdir", path, error)
 
     def set_owner_and_mode(self, path: str, mode: int, owner: Owner | None) -> None:
         """Of an existing file or directory; a link at the path is an error."""

@@ -202,7 +202,7 @@ class Tree:
 
     def _dangling_hint(self, path: str) -> str:
         """A link on the way that leads to nothing, as one that leads out of the root does."""
-        for place in ancestors(path):
+        for place in (*ancestors(path), path):
             status = self.stat(place)
             if status is not None and status.is_symlink and not self._leads_somewhere(place):
                 target = printable(status.target)
