@@ -1,0 +1,97 @@
+"""`mco daemon`: the node agent, and what completes a first boot.
+
+Exit codes: 0 stopped by a signal, or the first boot is complete; 1 it cannot run (another daemon has the
+machine, no kubeconfig, the certificate was denied); 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_ROOT = click.option(
+    "--root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path("/"),
+    show_default=True,
+    help="Root directory of the machine: / on itself, the mounted host root in a container.",
+)
+_FAKE = click.option(
+    "--fake-host",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of a directory-rooted host, instead of a machine.",
+)
+_LEVEL = click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least important lines to write to stderr.",
+)
+
+
+@click.group(name="daemon")
+def command() -> None:
+    """Run the node daemon."""
+
+
+@command.command()
+@_ROOT
+@_FAKE
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Use this identity instead of asking for one with the node's bootstrap token.",
+)
+@click.option(
+    "--node-name", envvar="NODE_NAME", default="", help="Name of the Node; the host name by default."
+)
+@click.option(
+    "--register-node",
+    is_flag=True,
+    help="There is no kubelet: make the Node, renew its Lease and report it Ready.",
+)
+@_LEVEL
+def start(
+    root: Path,
+    fake_host: Path | None,
+    kubeconfig: Path | None,
+    node_name: str,
+    register_node: bool,
+    log_level: str,
+) -> None:
+    """Keep this machine what its config says, until SIGTERM."""
+    from mco.daemon.main import Options
+    from mco.daemon.main import start as run
+    from mco.runtime.logging import configure
+
+    configure(log_level)
+    options = Options(
+        root=_machine(root, fake_host),
+        kubeconfig=kubeconfig,
+        node_name=node_name,
+        register_node=register_node,
+    )
+    run(options)
+
+
+@command.command()
+@_ROOT
+@_FAKE
+@_LEVEL
+def firstboot(root: Path, fake_host: Path | None, log_level: str) -> None:
+    """Complete the first boot; reboots the machine when its config needs it."""
+    from mco.daemon.main import first_boot
+    from mco.runtime.logging import configure
+
+    configure(log_level)
+    click.echo("rebooting" if first_boot(_machine(root, fake_host)) else "complete")
+
+
+def _machine(root: Path, fake_host: Path | None) -> Path:
+    if fake_host is None:
+        return root
+    if root != Path("/"):
+        raise click.UsageError("--root and --fake-host name two machines; pass one of them")
+    return fake_host / "root"

@@ -1,0 +1,184 @@
+"""Starts the daemon: the lock, the identity, the Node, and the loop, until a signal or a new certificate."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from mco.api import names
+from mco.base.errors import Conflict, InvalidInput, MCOError, Unavailable
+from mco.daemon import firstboot, observe
+from mco.daemon.agent import Agent
+from mco.daemon.agent import Settings as AgentSettings
+from mco.daemon.identity import Denied, NodeIdentity
+from mco.daemon.notify import Notifier
+from mco.daemon.registration import Registration, facts
+from mco.daemon.worker import Worker
+from mco.host.journal import Journal
+from mco.host.lock import MachineLock
+from mco.host.machine import Host, open_host
+from mco.kube import config as kubeconfigs
+from mco.kube.backoff import Backoff
+from mco.kube.client import Client
+from mco.kube.config import Cluster
+from mco.kube.events import Recorder
+from mco.runtime.clock import Clock, SystemClock
+from mco.runtime.logging import Logger, bound
+from mco.runtime.supervise import supervise
+
+_log = Logger("mco.daemon")
+
+COMPONENT = "machineconfigdaemon"
+FIRSTBOOT_RETRY = 60.0
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """`kubeconfig` given: that identity is used as it is and none is asked for. `node_name` empty: the
+    machine's host name."""
+
+    root: Path = Path("/")
+    kubeconfig: Path | None = None
+    node_name: str = ""
+    register_node: bool = False
+    agent: AgentSettings = AgentSettings()
+
+
+class Daemon:
+    """One daemon on one machine; `run` holds the machine's lock."""
+
+    def __init__(
+        self, host: Host, options: Options, *, clock: Clock | None = None, notifier: Notifier | None = None
+    ) -> None:
+        self._host = host
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._notifier = notifier or Notifier()
+        self._backoff = Backoff(first=0.5, longest=30.0)
+        self.agent: Agent | None = None
+
+    async def run(self) -> None:
+        """Until cancelled. Raises Conflict when another daemon has the machine, InvalidInput and Denied for
+        what a person has to change."""
+        with MachineLock(self._host.root):
+            name = self._options.node_name or self._host.hostname()
+            self._notifier.ready()
+            with bound(node=name):
+                identity = NodeIdentity(self._host.root, name, self._clock)
+                cluster = await self._identify(identity)
+                while True:
+                    cluster = await self._session(name, identity, cluster)
+                    _log.info("using a new certificate")
+
+    async def _identify(self, identity: NodeIdentity) -> Cluster:
+        if self._options.kubeconfig is not None:
+            return kubeconfigs.load(self._options.kubeconfig)
+        while True:
+            try:
+                return await identity.obtain()
+            except (InvalidInput, Denied):
+                raise
+            except MCOError as error:
+                await self._again("no certificate yet", error)
+
+    async def _session(self, name: str, identity: NodeIdentity, cluster: Cluster) -> Cluster:
+        """Runs with one identity until the next one is there, which it returns."""
+        async with Client(cluster, user_agent="mco-daemon") as client, Worker() as worker:
+            events = Recorder(client, COMPONENT, names.NAMESPACE, host=name, clock=self._clock)
+            self.agent = Agent(
+                self._host,
+                client,
+                name,
+                events,
+                clock=self._clock,
+                worker=worker,
+                settings=self._options.agent,
+                notifier=self._notifier,
+            )
+            parts = [asyncio.create_task(self.agent.run())]
+            if self._options.register_node:
+                parts.append(asyncio.create_task(self._register(name, client, worker, self.agent)))
+            renewal = asyncio.create_task(identity.renewed(client, cluster))
+            try:
+                done, _ = await asyncio.wait([*parts, renewal], return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+                return renewal.result()
+            finally:
+                for task in (*parts, renewal):
+                    task.cancel()
+                await asyncio.gather(*parts, renewal, return_exceptions=True)
+                await _flushed(events)
+
+    async def _register(self, name: str, client: Client, worker: Worker, agent: Agent) -> None:
+        initial = (await worker(observe.disk, self._host, Journal(self._host.root))).initial
+        registration = Registration(
+            client, name, await worker(facts, self._host), self._clock, initial=initial
+        )
+        while True:
+            try:
+                node = await registration.register()
+                break
+            except MCOError as error:
+                await self._again("node not registered yet", error)
+        self._backoff.reset()
+        agent.keep_ready(registration)
+        await registration.lease(node).run()
+
+    async def _again(self, what: str, error: MCOError) -> None:
+        wait = self._backoff.next()
+        self._notifier.status(f"{what}: {error}")
+        level = _log.warning if isinstance(error, Unavailable) else _log.error
+        level(what, error=str(error), again_in=round(wait, 2))
+        await self._clock.sleep(wait)
+
+
+async def _flushed(events: Recorder) -> None:
+    """What was said last before the end is worth a moment, not more."""
+    try:
+        async with asyncio.timeout(2.0):
+            await events.flush()
+    except TimeoutError:
+        _log.warning("some events were not written")
+
+
+def start(options: Options) -> None:
+    """Blocks until SIGTERM or SIGINT."""
+    host = open_host(options.root)
+    try:
+        asyncio.run(_start(host, options))
+    finally:
+        host.close()
+
+
+async def _start(host: Host, options: Options) -> None:
+    notifier = Notifier()
+    clock = SystemClock()
+    daemon = Daemon(host, options, clock=clock, notifier=notifier)
+    parts = {"daemon": daemon.run, "watchdog": lambda: notifier.keep_alive(clock)}
+    await supervise(parts, grace=590.0)
+    notifier.stopping()
+
+
+def first_boot(root: Path) -> bool:
+    """Completes the first boot, trying again every minute as long as it takes. Whether a reboot follows."""
+    return asyncio.run(_first_boot(root))
+
+
+async def _first_boot(root: Path) -> bool:
+    clock = SystemClock()
+    host = open_host(root)
+    try:
+        with MachineLock(host.root):
+            while True:
+                try:
+                    return firstboot.complete(host)
+                except Conflict:
+                    raise
+                except MCOError as error:
+                    hint = error.hint or "correct the cause; this is tried again"
+                    _log.error("first boot not complete", error=str(error), path=error.path, hint=hint)
+                await clock.sleep(FIRSTBOOT_RETRY)
+    finally:
+        host.close()

@@ -1,0 +1,134 @@
+"""What the cluster hears of this node: annotations of the Node, its MachineConfigNode, events.
+
+Changes are staged while a step is taken and written together: one patch of the Node, one of the
+MachineConfigNode's status, each only when something differs. A MachineConfigNode that cannot be written is
+logged and tried again with the next change; the Node's annotations are the protocol and must get through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from mco.api.core import Node
+from mco.api.machineconfignode import MachineConfigNode, MachineConfigNodeStatus
+from mco.api.meta.objects import Object
+from mco.api.resources import MACHINE_CONFIG_NODES, NODES
+from mco.base.errors import MCOError
+from mco.kube.client import Client
+from mco.kube.events import EventSink
+from mco.plan import report as plan
+from mco.runtime.clock import Clock, rfc3339
+from mco.runtime.logging import Logger
+
+_log = Logger("mco.daemon.report")
+
+
+class Reporter:
+    """`node` and `mcn` are the newest views that were seen, by watching or from the answer to a patch."""
+
+    def __init__(self, client: Client, events: EventSink, clock: Clock) -> None:
+        self._client = client
+        self._events = events
+        self._clock = clock
+        self.node: Node | None = None
+        self.mcn: MachineConfigNode | None = None
+        self._annotations: dict[str, str | None] = {}
+        self._steps: list[plan.Step] = []
+        self._said: dict[str, str] = {}
+
+    # What comes in
+
+    def saw_node(self, node: Node | None) -> bool:
+        """Takes a view from the watch; False when it is older than what is known."""
+        if node is not None and self.node is not None and _older(node, self.node):
+            return False
+        self.node = node
+        return True
+
+    def saw_mcn(self, mcn: MachineConfigNode | None) -> bool:
+        if mcn is not None and self.mcn is not None and _older(mcn, self.mcn):
+            return False
+        self.mcn = mcn
+        return True
+
+    # What goes out
+
+    def annotate(self, annotations: Mapping[str, str | None]) -> None:
+        """To be set with the next flush; None removes a key."""
+        self._annotations.update(annotations)
+
+    def step(self, step: plan.Step | None) -> None:
+        if step is not None:
+            self._steps.append(step)
+
+    def event(self, type_: str, reason: str, message: str) -> None:
+        if self.node is not None:
+            self._events.event(self.node, type_, reason, message)
+
+    def event_once(self, type_: str, reason: str, message: str) -> None:
+        """Nothing when this was the last thing said with that reason."""
+        if self._said.get(reason) != message:
+            self._said[reason] = message
+            self.event(type_, reason, message)
+
+    async def flush(self) -> None:
+        """Raises what the client raises for the Node."""
+        await self._flush_mcn()
+        await self._flush_node()
+
+    async def _flush_node(self) -> None:
+        node = self.node
+        if node is None:
+            return
+        have = node.metadata.annotations or {}
+        patch = {key: value for key, value in self._annotations.items() if have.get(key) != value}
+        if patch:
+            answer = await self._client.patch(NODES, node.name, {"metadata": {"annotations": patch}})
+            self.saw_node(answer)
+        self._annotations.clear()
+
+    async def _flush_mcn(self) -> None:
+        mcn, node = self.mcn, self._staged_node()
+        if mcn is None or node is None or not self._steps:
+            return
+        patch = self._mcn_patch(mcn, node)
+        if patch is not None:
+            try:
+                answer = await self._client.patch(
+                    MACHINE_CONFIG_NODES, mcn.name, {"status": patch}, subresource="status"
+                )
+            except MCOError as error:
+                _log.warning("MachineConfigNode not written", error=str(error))
+                return
+            self.saw_mcn(answer)
+        self._steps.clear()
+
+    def _mcn_patch(self, mcn: MachineConfigNode, node: Node) -> dict[str, object] | None:
+        """All staged steps, one after the other, as one change."""
+        now = rfc3339(self._clock.now())
+        patch: dict[str, object] | None = None
+        for step in self._steps:
+            if (found := plan.status_patch(mcn, node, step, now)) is not None:
+                patch = found
+                status = msgspec.convert(found, MachineConfigNodeStatus)
+                mcn = msgspec.structs.replace(mcn, status=status)
+        return patch
+
+    def _staged_node(self) -> Node | None:
+        """The Node as it will be after the flush: a status must name the config that is about to be set."""
+        if self.node is None or not self._annotations:
+            return self.node
+        merged = {**(self.node.metadata.annotations or {}), **self._annotations}
+        kept = {key: value for key, value in merged.items() if value is not None}
+        metadata = msgspec.structs.replace(self.node.metadata, annotations=kept)
+        return msgspec.structs.replace(self.node, metadata=metadata)
+
+
+def _older(new: Object, known: Object) -> bool:
+    """By resource version, where both are the numbers that API servers hand out."""
+    first, second = new.metadata.resource_version, known.metadata.resource_version
+    if new.metadata.uid != known.metadata.uid or not (first.isdigit() and second.isdigit()):
+        return False
+    return int(first) < int(second)
