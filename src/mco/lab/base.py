@@ -19,13 +19,19 @@ import msgspec
 
 from mco.base.errors import HostError
 from mco.lab import paths
-from mco.lab.commands import CLEAN_ENVIRONMENT, failure, run
-from mco.lab.locks import Lock
+from mco.lab.commands import CLEAN_ENVIRONMENT, failure, in_thread, run
+from mco.lab.locks import wait_for
 
 Progress = Callable[[str], None]
 
 # Raise it when the steps below change and the packages do not.
 _REVISION = 1
+
+# Everything that the build starts and mounts ends with it, and it ends with this process.
+_CONTAINED = (
+    *("setpriv", "--pdeathsig", "KILL"),
+    *("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"),
+)
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +69,7 @@ async def build(recipe: Recipe, progress: Progress) -> Path:
     folder = paths.cache_folder() / f"base-{recipe.key}"
     if folder.is_dir():
         return folder
-    lock = await asyncio.to_thread(Lock, folder.with_suffix(".lock"), removes=True)
-    with lock:
+    with await wait_for(folder.with_suffix(".lock"), removes=True):
         if not folder.is_dir():
             await _build_into(folder, recipe, progress)
     return folder
@@ -72,7 +77,7 @@ async def build(recipe: Recipe, progress: Progress) -> Path:
 
 async def _build_into(folder: Path, recipe: Recipe, progress: Progress) -> None:
     partial = folder.with_suffix(".partial")
-    await asyncio.to_thread(shutil.rmtree, partial, ignore_errors=True)
+    await in_thread(shutil.rmtree, partial, ignore_errors=True)
     progress(f"building the base root: Debian {recipe.suite}, once, about a minute")
     try:
         await _mmdebstrap(_command(recipe, partial), progress)
@@ -87,9 +92,7 @@ async def _build_into(folder: Path, recipe: Recipe, progress: Progress) -> None:
 
 def _command(recipe: Recipe, folder: Path) -> list[str]:
     return [
-        "setpriv",
-        "--pdeathsig",
-        "TERM",
+        *_CONTAINED,
         "mmdebstrap",
         "--mode=root",
         "--variant=minbase",
@@ -106,7 +109,12 @@ async def _mmdebstrap(argv: Sequence[str], progress: Progress) -> None:
     # The caller's environment: a proxy for downloads is set there.
     environment = {**os.environ, **CLEAN_ENVIRONMENT}
     process = await asyncio.create_subprocess_exec(
-        *argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+        *argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
     )
     last: list[str] = []
     try:
@@ -119,7 +127,7 @@ async def _mmdebstrap(argv: Sequence[str], progress: Progress) -> None:
         await process.wait()
     finally:
         if process.returncode is None:
-            process.terminate()  # mmdebstrap unmounts what it mounted
+            process.kill()
             await process.wait()
     if process.returncode != 0:
         errors = [line for line in last if line.startswith("E: ")] or last
@@ -144,11 +152,3 @@ def _disable_everything(folder: Path) -> None:
         raise HostError("the base root has no systemd", path=str(folder))
     for wants in folder.glob("*.wants"):
         shutil.rmtree(wants)
-
-
-def remove_unused(keep: set[Path]) -> None:
-    """Removes base roots that no machine stands on, but never one that is being built."""
-    for folder in paths.cache_folder().glob("base-*"):
-        if folder.suffix or folder in keep:
-            continue
-        shutil.rmtree(folder, ignore_errors=True)

@@ -86,17 +86,18 @@ def leader(paths: Sequence[Path]) -> int:
     for path in paths:
         with contextlib.suppress(OSError):
             for pid in (path / "payload" / "init.scope" / "cgroup.procs").read_text().split():
-                if _pid_inside(int(pid)) == 1:
+                if _pids(int(pid))[-1:] == [1]:
                     return int(pid)
     return 0
 
 
-def _pid_inside(pid: int) -> int:
+def _pids(pid: int) -> list[int]:
+    """Of one process in each of its pid namespaces, outermost first."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("NSpid:"):
-                return int(line.split()[-1])
-    return 0
+                return [int(number) for number in line.split()[1:]]
+    return []
 
 
 def kill(paths: Sequence[Path], *, timeout: float = 10.0) -> None:
@@ -111,7 +112,9 @@ def kill(paths: Sequence[Path], *, timeout: float = 10.0) -> None:
 
 def kill_processes(pids: set[int], *, timeout: float) -> None:
     """Kills these processes at once and waits until they are dead, at most `timeout` seconds."""
-    descriptors = [fd for pid in pids if (fd := _open(pid)) >= 0]
+    # The launcher before the machine's PID 1: it shall be killed itself, not report the other's death.
+    ordered = sorted(pids, key=lambda pid: len(_pids(pid)))
+    descriptors = [fd for pid in ordered if (fd := _open(pid)) >= 0]
     poll = select.poll()
     try:
         for fd in descriptors:

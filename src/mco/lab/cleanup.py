@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mco.base.errors import Conflict, HostError
-from mco.lab import cgroups, network, paths, settings
+from mco.lab import cgroups, kept, network, paths, settings
 from mco.lab.commands import start_time
 from mco.lab.ledger import AnyEntry, Bridge, Cgroup, Folder, Ledger, Process, Settings
 from mco.lab.locks import Lock
@@ -53,8 +53,16 @@ def sweep(report: Report) -> list[str]:
             report(f"cleaning up what instance {ledger.parent.name} left behind")
             with contextlib.suppress(HostError):  # reported; tried again by the next run
                 clean(Ledger(ledger), report)
+                forget_if_lost(ledger.parent)
                 swept.append(ledger.parent.name)
     return swept
+
+
+def forget_if_lost(instance: Path) -> None:
+    """Removes the folder of an instance whose disks are gone, and frees its subnet with it."""
+    found = kept.read(instance)
+    if found is None or not Path(found.data).exists():
+        shutil.rmtree(instance)
 
 
 def undo(entry: AnyEntry) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -17,6 +19,9 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Nothing of the caller's environment: a proxy variable would send Ignition's fetch elsewhere, a locale would
 # change the messages that are shown.
+P = ParamSpec("P")
+T = TypeVar("T")
+
 CLEAN_ENVIRONMENT: Mapping[str, str] = {"PATH": PATH, "LANG": "C.UTF-8"}
 
 
@@ -40,8 +45,14 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(argv: Sequence[str]) -> bytes:
     """Runs a short command and answers its output. Raises HostError."""
+    # A session of its own: Ctrl-C reaches this process alone, which then ends what it has started.
     done = subprocess.run(
-        argv, stdin=subprocess.DEVNULL, capture_output=True, env=CLEAN_ENVIRONMENT, check=False
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=CLEAN_ENVIRONMENT,
+        check=False,
+        start_new_session=True,
     )
     if done.returncode != 0:
         raise failure(argv, done.returncode, done.stderr or done.stdout)
@@ -56,6 +67,7 @@ async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapp
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(environment),
+        start_new_session=True,
     )
     try:
         stdout, stderr = await process.communicate(stdin)
@@ -65,6 +77,19 @@ async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapp
             await process.wait()
         raise
     return Completed(argv=tuple(argv), code=process.returncode or 0, stdout=stdout, stderr=stderr)
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs a blocking call in a thread. When cancelled, it waits for the call's end all the same: whoever
+    cleans up next must not meet it at work."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        raise
 
 
 def failure(argv: Sequence[str], code: int, output: bytes) -> HostError:

@@ -104,7 +104,12 @@ class FirstBoot:
         # The engine's platform `file` looks for its config where this variable says.
         environment = {**CLEAN_ENVIRONMENT, "IGNITION_CONFIG_FILE": str(self._folder / "config.ign")}
         process = await asyncio.create_subprocess_exec(
-            *argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+            *argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
         )
         assert process.stdout is not None
         critical = ""

@@ -97,7 +97,12 @@ _MASKED = (
     "systemd-tmpfiles-clean.timer",
 )
 
-_ENABLED = ("ssh.service", "systemd-networkd.service", "remote-fs.target")
+_ENABLED = (
+    "remote-fs.target",
+    "ssh.service",
+    "systemd-networkd-wait-online.service",
+    "systemd-networkd.service",
+)
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):

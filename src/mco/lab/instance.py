@@ -11,21 +11,15 @@ from pathlib import Path
 import msgspec
 
 from mco.base.errors import Conflict
-from mco.lab import base, cleanup, image, network, opt, paths, record, settings
+from mco.lab import base, cache, cleanup, image, kept, network, opt, paths, record, settings
+from mco.lab.commands import in_thread
 from mco.lab.disk import Disk
 from mco.lab.events import Listener, MachineEvent
 from mco.lab.firstboot import Source
+from mco.lab.kept import Kept
 from mco.lab.ledger import Bridge, Folder, Ledger, Settings
-from mco.lab.locks import Lock, purpose
+from mco.lab.locks import Lock, purpose, wait_for
 from mco.lab.machine import Machine, Site
-
-
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What an instance must find again when it is started anew: its machines know these addresses."""
-
-    data: str
-    subnet: str
-    machines: tuple[str, ...] = ()  # a machine's number is its place
 
 
 def _ignore(event: MachineEvent) -> None:
@@ -35,11 +29,11 @@ def _ignore(event: MachineEvent) -> None:
 class Lab:
     """Made by `open_lab`."""
 
-    def __init__(self, site: Site, folder: Path, data: Path, kept: Kept) -> None:
+    def __init__(self, site: Site, folder: Path, data: Path, own: Kept) -> None:
         self._site = site
         self._folder = folder
         self._data = data
-        self._kept = kept
+        self._kept = own
         self.machines: dict[str, Machine] = {}
 
     @property
@@ -67,7 +61,7 @@ class Lab:
         machine = self.machines.pop(name)
         await machine.kill()
         record.remove(self._site.instance, name)
-        await asyncio.to_thread(shutil.rmtree, machine.disk.folder, ignore_errors=True)
+        await in_thread(shutil.rmtree, machine.disk.folder, ignore_errors=True)
 
     def known(self) -> list[str]:
         """Machines that have a disk, from before too."""
@@ -79,7 +73,7 @@ class Lab:
     def _number(self, name: str) -> int:
         if name not in self._kept.machines:
             self._kept = msgspec.structs.replace(self._kept, machines=(*self._kept.machines, name))
-            _keep(self._folder, self._kept)
+            kept.write(self._folder, self._kept)
         return self._kept.machines.index(name)
 
     async def stop(self, *, in_order: bool) -> None:
@@ -87,6 +81,11 @@ class Lab:
         await asyncio.gather(
             *(machine.poweroff() if in_order else machine.kill() for machine in self.machines.values())
         )
+
+    def abandon(self) -> None:
+        """Lets go of all machines at once; what is left of them is cleaned up by whoever closes the lab."""
+        for machine in self.machines.values():
+            machine.abandon()
 
 
 @contextlib.asynccontextmanager
@@ -106,32 +105,34 @@ async def open_lab(
     that still run are shut down in order, or killed if their disks are thrown away. Raises Conflict if the
     instance runs already.
     """
-    lock = await asyncio.to_thread(_lock, instance)
+    lock = await _lock(instance)
     folder = lock.path.parent
     with lock:
         ledger = Ledger(folder / cleanup.LEDGER)
-        await asyncio.to_thread(cleanup.clean, ledger, progress)
-        await asyncio.to_thread(cleanup.sweep, progress)
+        await in_thread(cleanup.clean, ledger, progress)
+        await in_thread(cleanup.sweep, progress)
         try:
             root = await base.build(base.recipe_from_environment(), progress)
-            lab = await asyncio.to_thread(
-                _prepare, instance, data, ledger, root, units or {}, throw_away, listen
-            )
+            lab = await in_thread(_prepare, instance, data, ledger, root, units or {}, throw_away, listen)
             try:
                 yield lab
             finally:
-                await lab.stop(in_order=not throw_away)
+                try:
+                    await lab.stop(in_order=not throw_away)
+                finally:
+                    lab.abandon()
         finally:
-            await asyncio.shield(asyncio.to_thread(_put_back, folder, ledger, throw_away, progress))
+            # Not in a thread: nothing, not even a second Ctrl-C, comes in between.
+            _put_back(folder, ledger, throw_away, progress)
 
 
-def _lock(instance: str) -> Lock:
+async def _lock(instance: str) -> Lock:
     path = paths.instance_folder(instance) / cleanup.LOCK
     try:
         return Lock(path, blocking=False, purpose="running")
     except Conflict:
         if purpose(path) == "cleaning":
-            return Lock(path, purpose="running")
+            return await wait_for(path, purpose="running")
         raise Conflict(
             f'instance "{instance}" runs already',
             path=str(path),
@@ -149,32 +150,35 @@ def _prepare(
     listen: Listener,
 ) -> Lab:
     folder = ledger.path.parent
-    kept = _kept(folder)
-    if kept is not None and kept.data != str(data):
-        kept = None
+    own = kept.read(folder)
+    if own is None or own.data != str(data):
+        own = Kept(data=str(data), subnet="")
     if throw_away:
         ledger.add(Folder(path=str(data)))
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = str(folder / cleanup.LOCK)
-    ledger.add(Settings(instance=lock))
+    ledger.add(Settings(instance=str(folder / cleanup.LOCK)))
     settings.raise_for(folder / cleanup.LOCK)
     tag = paths.instance_tag(instance)
     bridge = network.bridge_name(tag)
     ledger.add(Bridge(name=bridge))
-    net = network.create(bridge, kept.subnet if kept else "", _reserved(folder))
-    kept = kept or Kept(data=str(data), subnet=net.subnet)
-    _keep(folder, kept)
+    net = network.create(bridge, own.subnet, [other.subnet for other in kept.others(folder)])
+    layer, program = image.build(image.Layer(units=units)), opt.build(root)
+    uses = (root, layer, program.program, program.site)
+    cache.use(*uses)
+    own = msgspec.structs.replace(own, subnet=net.subnet, uses=tuple(str(path) for path in uses))
+    kept.write(folder, own)
+    cache.collect()
     site = Site(
         instance=instance,
         tag=tag,
         network=net,
         base=root,
-        image=image.build(image.Layer(units=units)),
-        program=opt.build(root),
+        image=layer,
+        program=program,
         ledger=ledger,
         listen=listen,
     )
-    return Lab(site, folder, data, kept)
+    return Lab(site, folder, data, own)
 
 
 def _put_back(folder: Path, ledger: Ledger, throw_away: bool, progress: Callable[[str], None]) -> None:
@@ -183,20 +187,13 @@ def _put_back(folder: Path, ledger: Ledger, throw_away: bool, progress: Callable
         shutil.rmtree(folder)
 
 
-def _kept(folder: Path) -> Kept | None:
-    try:
-        return msgspec.json.decode((folder / "kept.json").read_bytes(), type=Kept)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-
-
-def _keep(folder: Path, kept: Kept) -> None:
-    temporary = folder / "kept.new"
-    temporary.write_bytes(msgspec.json.encode(kept))
-    temporary.rename(folder / "kept.json")
-
-
-def _reserved(own: Path) -> list[str]:
-    """The subnets of this user's other instances, running or kept."""
-    others = (folder for folder in own.parent.iterdir() if folder != own)
-    return [kept.subnet for folder in others if (kept := _kept(folder)) is not None]
+async def purge(instance: str, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Forgets an instance that does not run: its machines with their disks, and its subnet. Raises Conflict
+    if it runs."""
+    with await _lock(instance) as lock:
+        folder = lock.path.parent
+        own = kept.read(folder)
+        await in_thread(cleanup.clean, Ledger(folder / cleanup.LEDGER), progress)
+        if own is not None:
+            await in_thread(shutil.rmtree, Path(own.data) / "machines", ignore_errors=True)
+        shutil.rmtree(folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -60,6 +61,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = threading.Lock()  # machines end in threads of their own
         self._entries = self._read()
 
     @property
@@ -69,19 +71,21 @@ class Ledger:
 
     def add(self, entry: AnyEntry) -> None:
         """To be called before the thing is made."""
-        if entry not in self._entries:
-            self._append(_Line(entry=entry))
-            self._entries.append(entry)
+        with self._lock:
+            if entry not in self._entries:
+                self._append(_Line(entry=entry))
+                self._entries.append(entry)
 
     def remove(self, entry: AnyEntry) -> None:
         """To be called after the thing is gone. The last entry takes the file with it."""
-        if entry not in self._entries:
-            return
-        self._entries.remove(entry)
-        if self._entries:
-            self._append(_Line(entry=entry, undone=True))
-        else:
-            self.path.unlink(missing_ok=True)
+        with self._lock:
+            if entry not in self._entries:
+                return
+            self._entries.remove(entry)
+            if self._entries:
+                self._append(_Line(entry=entry, undone=True))
+            else:
+                self.path.unlink(missing_ok=True)
 
     def _append(self, line: _Line) -> None:
         fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

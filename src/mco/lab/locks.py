@@ -7,6 +7,7 @@ holder starts keeps the lock.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import struct
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Self
 
 from mco.base.errors import Conflict
+
+_LOOK_AGAIN_SECONDS = 0.1
 
 # struct flock on 64-bit Linux: type, whence, start, length, pid. Length 0 is the whole file.
 _FLOCK = struct.Struct("@hhqqi4x")
@@ -72,6 +75,15 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+async def wait_for(path: Path, *, removes: bool = False, purpose: str = "") -> Lock:
+    """The lock as soon as it is free; can be cancelled meanwhile."""
+    while True:
+        try:
+            return Lock(path, blocking=False, removes=removes, purpose=purpose)
+        except Conflict:
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
 
 def is_held(path: Path) -> bool:

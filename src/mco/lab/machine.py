@@ -16,7 +16,7 @@ import msgspec
 
 from mco.base.errors import Conflict, HostError, MCOError, Unavailable
 from mco.lab import cgroups, launch, record
-from mco.lab.commands import CLEAN_ENVIRONMENT, Completed, complete
+from mco.lab.commands import CLEAN_ENVIRONMENT, Completed, complete, in_thread
 from mco.lab.disk import Disk
 from mco.lab.events import Listener, MachineEvent, State
 from mco.lab.firstboot import FirstBoot, Source
@@ -65,7 +65,6 @@ class Machine:
         self._groups = cgroups.paths_for(site.tag, number)
         self._entry = Cgroup(paths=tuple(str(group) for group in self._groups))
         self._task: asyncio.Task[None] | None = None
-        self._process: asyncio.subprocess.Process | None = None
         self._restart = True
         self._changed = asyncio.Condition()
         self._started = time.monotonic()
@@ -91,7 +90,7 @@ class Machine:
         except (MCOError, OSError) as error:
             self._set(State.FAILED, str(error))
         finally:
-            await asyncio.shield(asyncio.to_thread(self._clear))
+            await in_thread(self._clear)
 
     async def _provision(self) -> None:
         """A machine whose first boot fails is switched off and on again, as a real one would be, until the
@@ -99,9 +98,7 @@ class Machine:
         attempt = 0
         while True:
             self._set(State.PROVISIONING, "")
-            await asyncio.to_thread(
-                self.disk.clone, self._site.base, self._site.image, self.name, self._arguments
-            )
+            await in_thread(self.disk.clone, self._site.base, self._site.image, self.name, self._arguments)
             try:
                 if self._source is not None:
                     engine = FirstBoot(self.disk, lambda message: self._set(State.PROVISIONING, message))
@@ -118,7 +115,7 @@ class Machine:
     async def _boot(self) -> bool:
         """One boot from start to end; answers whether there is another."""
         self._site.ledger.add(self._entry)
-        await asyncio.to_thread(self._make_room)
+        await in_thread(self._make_room)
         self.disk.prepare_boot(self._site.network.unit(self._number))
         self.boots += 1
         self._set(State.BOOTING, "")
@@ -139,17 +136,22 @@ class Machine:
         notify = NotifySocket(self._on_notify)
         try:
             with self.disk.console.open("ab") as console:
-                self._process = await asyncio.create_subprocess_exec(
+                process = await asyncio.create_subprocess_exec(
                     *launch.boot(self._launch()),
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
                     env={**CLEAN_ENVIRONMENT, "NOTIFY_SOCKET": notify.address},
+                    start_new_session=True,
                 )
-            return await self._process.wait()
+            try:
+                return await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
         finally:
             notify.close()
-            self._process = None
 
     def _launch(self) -> launch.Launch:
         return launch.Launch(
@@ -265,7 +267,7 @@ class Machine:
         Then it is started again, or not."""
         self._restart = restart
         # What is there now and nothing else: the next boot may begin before this one's last process is gone.
-        await asyncio.to_thread(cgroups.kill_processes, cgroups.members(self._groups), timeout=10.0)
+        await in_thread(cgroups.kill_processes, cgroups.members(self._groups), timeout=10.0)
         if not restart:
             await self.ended()
 
@@ -285,12 +287,17 @@ class Machine:
         if self._task is not None:
             await asyncio.shield(self._task)
 
+    def abandon(self) -> None:
+        """Lets go of the machine without waiting: it is not started again."""
+        self._restart = False
+        if self._task is not None:
+            self._task.cancel()
+
     async def kill(self) -> None:
         """Ends the machine at once, whatever it is doing."""
-        self._restart = False
         if self._task is None or self._task.done():
             return
-        self._task.cancel()
+        self.abandon()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
         if self.state not in _ENDS:
