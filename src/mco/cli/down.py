@@ -1,0 +1,33 @@
+"""`mco down`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option("--name", default="default", show_default=True, help="The instance.")
+@click.option("--purge", is_flag=True, help="Remove its data too: every object, identity and log.")
+def command(name: str, purge: bool) -> None:
+    """Stop an instance of `mco up` and remove its machines.
+
+    Its objects stay, so that the next `mco up` starts with them; with --purge nothing stays.
+    """
+    import asyncio
+    import shutil
+
+    from mco.fleet import running
+    from mco.fleet.instance import folder_of
+    from mco.lab import cleanup
+
+    stopped = asyncio.run(running.stop(name))
+    cleanup.sweep(lambda line: click.echo(line, err=True))
+    folder = folder_of(name)
+    had = folder.exists()
+    shutil.rmtree(folder if purge else folder / "machines", ignore_errors=True)
+    if stopped:
+        click.echo(f'instance "{name}" stopped')
+    elif not had:
+        click.echo(f'there is no instance "{name}"')
+    if had:
+        click.echo("its data are removed" if purge else "its machines are removed")

@@ -1,0 +1,61 @@
+"""`mco up`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option(
+    "--name", default="default", show_default=True, help="Instances with different names are separate."
+)
+@click.option(
+    "--machines", type=click.IntRange(0, 200), default=1, show_default=True, help="How many machines."
+)
+@click.option(
+    "--tour", is_flag=True, help="Roll the examples over them, show the proof, leave nothing behind."
+)
+@click.option(
+    "--directories", is_flag=True, help="Folders in place of real machines, even where those would run."
+)
+@click.option(
+    "--settle", type=float, default=0.0, show_default=True, help="Seconds of quiet before rendering."
+)
+def command(name: str, machines: int, tour: bool, directories: bool, settle: float) -> None:
+    """Start everything on this machine: API server, operator, controllers, config server, and machines.
+
+    Machines are real where this host can boot them (root, systemd-nspawn): they get their configuration from
+    the config server through the real Ignition engine. `mco up` again continues where it stopped; a tour
+    starts from nothing and leaves nothing.
+
+    Exit code 0 when everything is as it was asked for, 1 when not, 130 after Ctrl-C.
+    """
+    import asyncio
+    import signal
+    import sys
+
+    from mco.fleet.screen import open_screen
+    from mco.fleet.up import Wish, up
+    from mco.runtime import logging
+
+    logging.configure("error")
+    stay = sys.stdout.isatty() or not tour
+    wish = Wish(name=name, machines=machines, tour=tour, directories=directories, settle=settle, stay=stay)
+    screen = open_screen(sys.stdout)
+
+    async def run() -> bool:
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        return await up(wish, screen)
+
+    try:
+        good = asyncio.run(run())
+    except asyncio.CancelledError:
+        screen.close()
+        screen.say("stopped")
+        sys.exit(130)
+    finally:
+        screen.close()
+    sys.exit(0 if good else 1)

@@ -1,0 +1,55 @@
+"""The command lines of the components of one instance."""
+
+from __future__ import annotations
+
+from mco.fleet.components import Component
+from mco.fleet.instance import Instance, Ports
+
+
+def api_server(instance: Instance, ports: Ports, address: str) -> Component:
+    return _component(
+        instance,
+        "apiserver",
+        f"--data-dir={instance.api}",
+        f"--port={ports.api}",
+        *(f"--bind={bound}" for bound in dict.fromkeys(("127.0.0.1", address))),
+    )
+
+
+def operator(instance: Instance, server: str) -> Component:
+    return _component(
+        instance,
+        "operator",
+        f"--kubeconfig={instance.identity / 'operator'}",
+        f"--apiserver-url={server}",
+        f"--ca={instance.api / 'ca.crt'}",
+    )
+
+
+def controller(instance: Instance, settle: float) -> Component:
+    return _component(
+        instance,
+        "controller",
+        f"--kubeconfig={instance.identity / 'controller'}",
+        f"--authority={instance.api}",
+        f"--settle={settle:g}",
+    )
+
+
+def config_server(instance: Instance, ports: Ports, address: str, server: str) -> Component:
+    return _component(
+        instance,
+        "configserver",
+        "start",
+        f"--kubeconfig={instance.identity / 'configserver'}",
+        f"--apiserver-url={server}",
+        f"--bind={address}",
+        f"--secure-port={ports.config}",
+        f"--cert={instance.tls / 'tls.crt'}",
+        f"--key={instance.tls / 'tls.key'}",
+        "--require-token",
+    )
+
+
+def _component(instance: Instance, name: str, *argv: str) -> Component:
+    return Component(name, (name, *argv), instance.logs / f"{name}.log")

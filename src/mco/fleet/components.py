@@ -1,0 +1,101 @@
+"""The components of an instance as child processes: started, watched, started again when one ends.
+
+Each is this same program with another command, so that killing one is a real test of the others
+(design.md 10, processes). A child dies with its parent even when that is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mco.runtime.logging import Logger
+
+_log = Logger("mco.fleet")
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
+_STABLE_SECONDS = 30.0
+_STOP_SECONDS = 10.0
+_DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
+
+
+class Component(msgspec.Struct, frozen=True):
+    """`argv` follows `mco`; output goes to `log`."""
+
+    name: str
+    argv: tuple[str, ...]
+    log: Path
+
+
+def program() -> list[str]:
+    """How to run this program again, whichever way it was started."""
+    return [sys.executable, "-m", "mco.cli.main"]
+
+
+class Supervisor:
+    """`run` keeps one component alive until it is cancelled, then stops it with SIGTERM."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+        self.starts = 0
+        self.pid: int | None = None
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        failures = 0
+        while True:
+            began = loop.time()
+            code = await self.once()
+            failures = 0 if loop.time() - began > _STABLE_SECONDS else failures + 1
+            pause = _PAUSES[min(failures, len(_PAUSES)) - 1] if failures else _PAUSES[0]
+            _log.warning("component ended", component=self.component.name, code=code, again_in=pause)
+            await asyncio.sleep(pause)
+
+    async def once(self) -> int:
+        """One life of the process; its exit code."""
+        with self.component.log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *_DIE_WITH_PARENT,
+                *program(),
+                *self.component.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # A terminal's Ctrl-C is the parent's business: it stops the children in order.
+                start_new_session=True,
+            )
+        self.starts += 1
+        self.pid = process.pid
+        try:
+            return await process.wait()
+        finally:
+            self.pid = None
+            await asyncio.shield(_stop(process))
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def last_lines(path: Path, count: int = 5) -> Sequence[str]:
+    """The end of a component's log, for a message about its failure."""
+    try:
+        text = path.read_bytes()[-8192:].decode(errors="replace")
+    except OSError:
+        return ()
+    return text.splitlines()[-count:]

@@ -1,0 +1,168 @@
+"""The control plane of one instance: API server first, then everything that talks to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from mco.api import bootstraptokens, names, resources
+from mco.api.bootstraptokens import BootstrapToken
+from mco.base.errors import MCOError, Unavailable
+from mco.fleet import commands
+from mco.fleet.components import Component, Supervisor, last_lines
+from mco.fleet.instance import Instance, Ports
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.lab.firstboot import Source
+from mco.pki import authority as pki
+from mco.pki import files, kubeconfig
+from mco.runtime.clock import SystemClock
+
+_PATIENCE = 30.0
+_POLL = 0.03
+_IDENTITIES = ("operator", "controller", "configserver")
+TOKEN_LIFETIME = timedelta(hours=24)
+
+
+class ControlPlane:
+    """Made by `control_plane`; `client` is an administrator's."""
+
+    def __init__(self, instance: Instance, ports: Ports, address: str, client: Client) -> None:
+        self.instance = instance
+        self.address = address
+        self.client = client
+        self._ports = ports
+        self._authority = pki.load(instance.api / "ca.crt", instance.api / "ca.key")
+
+    @property
+    def server(self) -> str:
+        return _url(self.address, self._ports.api)
+
+    async def source(self, machine: str, pool: str) -> Source:
+        """Where machine `machine` gets its config: with a token that is for it alone and lasts a day."""
+        token = BootstrapToken(
+            id=_random(bootstraptokens.ID_LENGTH),
+            secret=_random(bootstraptokens.SECRET_LENGTH),
+            pool=pool,
+            machine=machine,
+            expiration=SystemClock().now() + TOKEN_LIFETIME,
+        )
+        body = bootstraptokens.to_secret(token)
+        await self.client.create(resources.SECRETS, body, namespace=bootstraptokens.NAMESPACE)
+        return Source(
+            url=f"{_url(self.address, self._ports.config)}/config/{pool}",
+            ca=self._authority.certificate_pem,
+            headers={"Authorization": f"Bearer {token.text}"},
+        )
+
+
+@contextlib.asynccontextmanager
+async def control_plane(instance: Instance, address: str, settle: float) -> AsyncIterator[ControlPlane]:
+    """Runs the components until the block ends; yields when the installation is complete and the config
+    server listens. Raises Unavailable, with the end of its log, when a component does not come up."""
+    ports = instance.ports(address)
+    server = _url(address, ports.api)
+    _prepare(instance, server, address)
+    first = commands.api_server(instance, ports, address)
+    others = (
+        commands.operator(instance, server),
+        commands.controller(instance, settle),
+        commands.config_server(instance, ports, address, server),
+    )
+    async with _running([first]):
+        await _until(_exists(instance.kubeconfig), first)
+        async with Client(load(instance.kubeconfig), user_agent="mco-up") as client:
+            await _until(_ready(client), first)
+            async with _running(others):
+                await _until(_installed(client), others[0])
+                await _until(_listening(address, ports.config), others[2])
+                yield ControlPlane(instance, ports, address, client)
+
+
+def _prepare(instance: Instance, server: str, address: str) -> None:
+    """Identities for the components and a certificate for the config server, new at every start."""
+    now = SystemClock().now()
+    files.private_folder(instance.api)
+    authority = pki.load_or_create(instance.api, "mco", now)
+    for name in _IDENTITIES:
+        user = f"system:mco:{name}"
+        pair = authority.client(user, (), now)
+        text = kubeconfig.with_certificate(server, authority.certificate_pem, user, pair)
+        files.write(instance.identity / name, text)
+    pair = authority.server("mco-config-server", (address, "localhost"), now)
+    files.write(instance.tls / "tls.key", pair.key)
+    files.write(instance.tls / "tls.crt", pair.certificate)
+
+
+@contextlib.asynccontextmanager
+async def _running(components: Iterable[Component]) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(Supervisor(component).run()) for component in components]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _until(condition: AsyncIterator[bool], component: Component) -> None:
+    """Waits for a component that is starting; there is nothing yet that could be watched."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            async for reached in condition:
+                if reached:
+                    return
+                await asyncio.sleep(_POLL)
+    except TimeoutError:
+        said = "\n".join(last_lines(component.log))
+        raise Unavailable(
+            f"{component.name} is not ready after {_PATIENCE:g} s",
+            path=str(component.log),
+            hint=f"it said last:\n{said}" if said else "",
+        ) from None
+
+
+async def _exists(path: Path) -> AsyncIterator[bool]:
+    while True:
+        yield path.exists()  # noqa: ASYNC240 - one stat of a local file
+
+
+async def _ready(client: Client) -> AsyncIterator[bool]:
+    while True:
+        try:
+            await client.request("GET", "/readyz")
+            yield True
+        except MCOError:
+            yield False
+
+
+async def _installed(client: Client) -> AsyncIterator[bool]:
+    """The worker pool is the last object that the operator makes."""
+    while True:
+        try:
+            await client.get(resources.MACHINE_CONFIG_POOLS, names.WORKER)
+            yield True
+        except MCOError:
+            yield False
+
+
+async def _listening(address: str, port: int) -> AsyncIterator[bool]:
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(address, port)
+            writer.close()
+            yield True
+        except OSError:
+            yield False
+
+
+def _url(address: str, port: int) -> str:
+    return f"https://{address}:{port}"
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(bootstraptokens.ALPHABET) for _ in range(length))

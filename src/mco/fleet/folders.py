@@ -1,0 +1,205 @@
+"""Directory-rooted hosts of a fleet: a folder and a daemon process each, for hosts that cannot boot machines.
+
+What a machine's power switch, boot loader and init do for real ones happens here: the config is fetched and
+written, the first boot completed, the daemon started, and started again after each reboot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import grp
+import pwd
+import shutil
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+
+from mco.base.errors import HostError, MCOError, Unsupported
+from mco.daemon.provision import provision
+from mco.fleet.components import Component, Supervisor
+from mco.fleet.hosts import FileFacts, Phase, UnitFacts
+from mco.fleet.instance import Instance
+from mco.host.fake import FakeMachine
+from mco.host.kernel import CMDLINE_FILE
+from mco.ignition.parse import parse_and_convert
+from mco.lab.events import Listener, MachineEvent, State
+from mco.lab.firstboot import Source
+
+_ACCEPT = "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1"
+_RETRY_SECONDS = 1.0
+_FETCH_SECONDS = 10.0
+_PROVISIONED = "provisioned"
+
+
+class FolderHosts:
+    """Made by `open_folders`."""
+
+    real = False
+    address = "127.0.0.1"
+
+    def __init__(self, instance: Instance, listen: Listener) -> None:
+        self._instance = instance
+        self._listen = listen
+        self._machines: dict[str, FolderMachine] = {}
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def start(self, name: str, source: Source) -> FolderMachine:
+        machine = FolderMachine(name, self._instance, source, self._listen)
+        self._machines[name] = machine
+        self.tasks.append(asyncio.create_task(machine.live(), name=f"host {name}"))
+        return machine
+
+    def known(self) -> list[str]:
+        folder = self._instance.machines
+        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+    def phase(self, name: str) -> Phase:
+        machine = self._machines[name]
+        return Phase(text=machine.state.value, boots=machine.boots, note=machine.note)
+
+
+class FolderMachine:
+    def __init__(self, name: str, instance: Instance, source: Source, listen: Listener) -> None:
+        self.name = name
+        self.state = State.CREATED
+        self.boots = 0
+        self.note = ""
+        self._folder = instance.machines / name
+        self._log = instance.logs / f"{name}.log"
+        self._source = source
+        self._listen = listen
+        self._began = time.monotonic()
+
+    async def live(self) -> None:
+        """Provisions, boots, and boots again after each reboot, until cancelled."""
+        while not (self._folder / _PROVISIONED).exists():
+            await self._provision()
+        self.boots = 1
+        while True:
+            self._set(State.BOOTING)
+            if await self._run("firstboot") == 0 and not await asyncio.to_thread(self._reboots):
+                self._set(State.RUNNING)
+                await self._run("start", "--register-node")
+            if await asyncio.to_thread(self._reboots):
+                self._set(State.REBOOTING)
+                await asyncio.to_thread(self._boot)
+                self.boots += 1
+            else:
+                # The daemon failed; its service manager would try again.
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _provision(self) -> None:
+        self._set(State.PROVISIONING)
+        try:
+            config = await asyncio.to_thread(_fetch, self._source)
+            await asyncio.to_thread(self._write, config)
+        except (MCOError, OSError) as error:
+            self._set(State.PROVISIONING, str(error))
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    def _write(self, config: bytes) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        machine = FakeMachine.create(self._folder, hostname=self.name)
+        try:
+            provision(machine.host, parse_and_convert(config))
+        finally:
+            machine.close()
+        (self._folder / _PROVISIONED).touch()
+
+    async def _run(self, *argv: str) -> int:
+        component = Component(self.name, ("daemon", *argv, f"--fake-host={self._folder}"), self._log)
+        return await Supervisor(component).once()
+
+    def _boot(self) -> None:
+        with contextlib.closing(FakeMachine(self._folder)) as machine:
+            machine.boot()
+
+    def _reboots(self) -> bool:
+        with contextlib.closing(FakeMachine(self._folder)) as machine:
+            return machine.pending_reboot is not None
+
+    def _set(self, state: State, note: str = "") -> None:
+        self.state, self.note = state, note
+        elapsed = time.monotonic() - self._began
+        self._listen(
+            MachineEvent(machine=self.name, state=state, boots=self.boots, elapsed=elapsed, message=note)
+        )
+
+    # Evidence
+
+    async def file(self, path: str) -> FileFacts:
+        with self._opened() as machine:
+            status = machine.root.stat(path)
+            if status is None:
+                raise HostError(f"{path}: no such file", subject=f"machine/{self.name}", path=path)
+            owner = f"{_user(status.uid)}:{_group(status.gid)}"
+            return FileFacts(
+                data=machine.root.read(path, 1 << 20), mode=f"{status.mode & 0o7777:04o}", owner=owner
+            )
+
+    async def unit(self, name: str) -> UnitFacts:
+        with self._opened() as machine:
+            folder = f"/etc/systemd/system/{name}.d"
+            dropins = machine.root.list(folder) if machine.root.stat(folder) else []
+            return UnitFacts(
+                active=machine.host.systemd.active_state(name),
+                enabled=machine.host.systemd.is_enabled(name),
+                dropins=tuple(f"{folder}/{dropin}" for dropin in dropins),
+            )
+
+    async def kernel_arguments(self) -> str:
+        with self._opened() as machine:
+            return machine.root.read_text(CMDLINE_FILE, 1 << 16).strip()
+
+    async def boot_id(self) -> str:
+        with self._opened() as machine:
+            return machine.host.boot_id()
+
+    async def login(self, key: str) -> str:
+        raise Unsupported(
+            "a folder has no SSH server", subject=f"machine/{self.name}", hint="real machines do"
+        )
+
+    def _opened(self) -> contextlib.closing[FakeMachine]:
+        return contextlib.closing(FakeMachine(self._folder))
+
+
+@contextlib.asynccontextmanager
+async def open_folders(instance: Instance, listen: Listener) -> AsyncIterator[FolderHosts]:
+    hosts = FolderHosts(instance, listen)
+    instance.machines.mkdir(exist_ok=True, mode=0o700)
+    try:
+        yield hosts
+    finally:
+        for task in hosts.tasks:
+            task.cancel()
+        await asyncio.gather(*hosts.tasks, return_exceptions=True)
+
+
+def _fetch(source: Source) -> bytes:
+    """The config, as the Ignition engine would ask for it. Raises HostError."""
+    context = ssl.create_default_context(cadata=source.ca.decode())
+    request = urllib.request.Request(source.url, headers={"Accept": _ACCEPT, **source.headers})
+    try:
+        with urllib.request.urlopen(request, timeout=_FETCH_SECONDS, context=context) as answer:
+            body: bytes = answer.read()
+            return body
+    except (urllib.error.URLError, OSError) as error:
+        raise HostError(f"the config server does not answer: {error}", path=source.url) from error
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

@@ -1,0 +1,81 @@
+"""One instance of `mco up`: its folder, its ports, and what it was started with.
+
+    $XDG_STATE_HOME/mco/instances/NAME/
+        instance.json   ports, kept so that machines find the servers again
+        api/            the API server's data, authority and admin kubeconfig
+        identity/       kubeconfigs of the other components
+        tls/            the config server's certificate
+        logs/           one file per component
+        machines/       what the lab keeps of the machines
+
+A tour gets a folder of its own that is thrown away (design.md 10, processes).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from pathlib import Path
+
+import msgspec
+
+from mco.base.errors import InvalidInput
+from mco.pki import files
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?\Z")
+
+
+class Ports(msgspec.Struct, frozen=True):
+    api: int
+    config: int
+
+
+class Instance:
+    """`folder` exists and is private. Raises InvalidInput for a name that cannot be one."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        if not _NAME.match(name):
+            raise InvalidInput(
+                f"{name!r} is not a valid instance name", hint="use lower-case letters, digits and '-'"
+            )
+        self.name = name
+        self.folder = files.private_folder(folder)
+        self.logs = files.private_folder(folder / "logs")
+        self.identity = files.private_folder(folder / "identity")
+        self.tls = files.private_folder(folder / "tls")
+        self.api = folder / "api"
+        self.machines = folder / "machines"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.api / "kubeconfig"
+
+    def ports(self, address: str) -> Ports:
+        """The instance's ports: those of last time, or ones that are free on `address` now."""
+        kept = self.folder / "instance.json"
+        if kept.exists():
+            return msgspec.json.decode(kept.read_bytes(), type=Ports)
+        ports = Ports(*_free(address, 2))
+        files.write(kept, msgspec.json.encode(ports))
+        return ports
+
+
+def folder_of(name: str) -> Path:
+    return instances_folder() / name
+
+
+def instances_folder() -> Path:
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if state.startswith("/") else Path.home() / ".local/state"
+    return base / "mco" / "instances"
+
+
+def _free(address: str, count: int) -> list[int]:
+    """Ports that the kernel gives out, all held until the last is known so that they differ."""
+    sockets = [socket.create_server((address, 0)) for _ in range(count)]
+    try:
+        return [sock.getsockname()[1] for sock in sockets]
+    finally:
+        for sock in sockets:
+            sock.close()

@@ -1,0 +1,29 @@
+"""What a new instance needs before the first machine can boot: something to render for each built-in pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mco.api import names, resources
+from mco.kube.client import Client
+from mco.kube.errors import AlreadyExists
+
+
+def base_config(role: str) -> dict[str, Any]:
+    """An empty MachineConfig. Without a template controller a pool would have no input, and could not be
+    rendered."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "MachineConfig",
+        "metadata": {"name": f"00-{role}", "labels": {names.ROLE_LABEL: role}},
+        "spec": {"config": {"ignition": {"version": "3.2.0"}}},
+    }
+
+
+async def seed(client: Client) -> None:
+    """Adds what is missing; never touches what is there."""
+    for role in (names.MASTER, names.WORKER):
+        try:
+            await client.create(resources.MACHINE_CONFIGS, base_config(role))
+        except AlreadyExists:
+            continue

@@ -1,0 +1,125 @@
+"""Follows pools and nodes while a fleet comes up, and waits for what they should become."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+
+from mco.api import resources
+from mco.base.errors import Unavailable
+from mco.fleet.hosts import Hosts, Phase
+from mco.fleet.screen import Row, Screen
+from mco.fleet.view import FleetView, NodeView, view
+from mco.kube.client import Client
+from mco.kube.informer import Informer
+
+
+class News:
+    """Tells one waiter that something changed; made before anything that can change."""
+
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+
+    def tell(self, *_: object) -> None:
+        self._changed.set()
+
+    def forget(self) -> None:
+        self._changed.clear()
+
+    async def wait(self) -> None:
+        await self._changed.wait()
+
+
+class Watch:
+    """Joins what the API says of a node with what its machine is doing; `pools` are machines' pools."""
+
+    def __init__(
+        self, client: Client, hosts: Hosts, pools: Mapping[str, str], screen: Screen, news: News
+    ) -> None:
+        self._pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
+        self._nodes = Informer(client, resources.NODES)
+        self._hosts = hosts
+        self._machines = pools
+        self._screen = screen
+        self._news = news
+        self._pools.add_handler(news.tell)
+        self._nodes.add_handler(news.tell)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Watch]:
+        tasks = [asyncio.create_task(informer.run()) for informer in (self._pools, self._nodes)]
+        try:
+            await asyncio.gather(self._pools.synced(), self._nodes.synced())
+            yield self
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def fleet(self) -> FleetView:
+        return view(self._pools.store.values(), self._nodes.store.values())
+
+    def sources(self, pool: str) -> set[str]:
+        """The MachineConfigs that the pool's present target was made of."""
+        found = self._pools.store.get(pool)
+        return {s.name for s in (found.spec.configuration.source or ())} if found else set()
+
+    async def until(self, reached: Callable[[FleetView], bool], what: str, timeout: float = 600.0) -> None:
+        """Shows every change until `reached`. Raises Unavailable naming `what` and why the rest waits."""
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    self._news.forget()
+                    fleet = self.fleet()
+                    self._screen.show(self._rows(fleet))
+                    if reached(fleet):
+                        return
+                    await self._news.wait()
+        except TimeoutError:
+            raise Unavailable(
+                f"{what}: not reached after {timeout:g} s", hint="\n".join(blockers(self.fleet()))
+            ) from None
+
+    def _rows(self, fleet: FleetView) -> Iterable[Row]:
+        nodes = {node.name: node for node in fleet.nodes}
+        for name, pool in self._machines.items():
+            yield row(name, pool, self._hosts.phase(name), nodes.get(name))
+
+
+def row(name: str, pool: str, phase: Phase, node: NodeView | None) -> Row:
+    """A machine that is up speaks through its Node; one that is not, for itself."""
+    up = phase.text == "running"
+    text = phase.text
+    if node is not None and up:
+        text = node.state or "joining"
+        if node.state == "Done" and node.current != node.desired:
+            text = "targeted"
+    note = phase.note if not up else (node.reason or node.waiting if node else "")
+    return Row(
+        name=name,
+        pool=node.pool if node and node.pool else pool,
+        phase=text,
+        config=node.desired if node else "",
+        reboots=max(phase.boots - 1, 0),
+        note=note.splitlines()[0][:100] if note else "",
+    )
+
+
+def all_updated(fleet: FleetView, machines: Mapping[str, str]) -> bool:
+    """Whether every pool has reached its target, with all the machines that belong to it."""
+    wanted = {pool: list(machines.values()).count(pool) for pool in machines.values()}
+    return all(
+        pool.config and pool.updated and not pool.updating and pool.machines == wanted.get(pool.name, 0)
+        for pool in fleet.pools
+    )
+
+
+def blockers(fleet: FleetView) -> list[str]:
+    """Why the fleet is not where it should be, one sentence each."""
+    lines = [f"pool {p.name}: {p.message}" for p in fleet.pools if p.message]
+    for node in fleet.nodes:
+        why = node.reason or node.waiting
+        if why:
+            lines.append(f"node {node.name}: {why}")
+    return lines
