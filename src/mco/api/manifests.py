@@ -1,0 +1,156 @@
+"""Documents as objects: what `mco render`, `mco validate` and the bootstrap read from files.
+
+`read` never stops at the first problem: it returns the objects that could be read and a finding for
+everything else, each with the object's name and place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from mco.api import fields, names
+from mco.api.controllerconfig import ControllerConfig
+from mco.api.findings import Finding
+from mco.api.machineconfig import MachineConfig
+from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.meta.objects import Object
+from mco.api.yaml import Document
+
+T = TypeVar("T", bound=Object)
+
+_TYPES: Mapping[str, type[Object]] = {
+    "MachineConfig": MachineConfig,
+    "MachineConfigPool": MachineConfigPool,
+    "ControllerConfig": ControllerConfig,
+}
+
+
+class Manifests(msgspec.Struct, frozen=True):
+    """The objects of all documents in their order, where they stand, and what was wrong with the rest."""
+
+    machine_configs: tuple[MachineConfig, ...] = ()
+    pools: tuple[MachineConfigPool, ...] = ()
+    controller_configs: tuple[ControllerConfig, ...] = ()
+    others: tuple[dict[str, Any], ...] = ()
+    places: Mapping[str, str] = {}
+    findings: tuple[Finding, ...] = ()
+
+    def place(self, subject: str) -> str:
+        """Where the object `Kind/name` stands; empty for one that no document holds."""
+        return self.places.get(subject, "")
+
+    @property
+    def controller_config(self) -> ControllerConfig:
+        """The one that is there, or an empty one, which knows no images."""
+        return self.controller_configs[0] if self.controller_configs else ControllerConfig()
+
+
+def read(documents: Iterable[Document]) -> Manifests:
+    """Reads all documents, taking lists apart; an object that stands twice is an error naming both places."""
+    reader = _Reader()
+    for document in documents:
+        for item in _items(document):
+            reader.add(item)
+    return reader.manifests()
+
+
+def _items(document: Document) -> Iterator[Document]:
+    value = document.value
+    if not isinstance(value, dict) or not str(value.get("kind", "")).endswith("List"):
+        yield document
+        return
+    items = value.get("items")
+    if not isinstance(items, list):
+        yield document
+        return
+    # Items of a typed list may leave out what the list says already.
+    kind = str(value["kind"]).removesuffix("List")
+    implied = {"apiVersion": value.get("apiVersion"), "kind": kind} if kind else {}
+    for item in items:
+        whole = implied | item if isinstance(item, dict) else item
+        yield from _items(Document(whole, document.source, document.line))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._objects: dict[str, list[Any]] = {kind: [] for kind in _TYPES}
+        self._others: list[dict[str, Any]] = []
+        self._places: dict[str, str] = {}
+        self._findings: list[Finding] = []
+
+    def manifests(self) -> Manifests:
+        return Manifests(
+            machine_configs=tuple(self._objects["MachineConfig"]),
+            pools=tuple(self._objects["MachineConfigPool"]),
+            controller_configs=tuple(self._objects["ControllerConfig"]),
+            others=tuple(self._others),
+            places=self._places,
+            findings=tuple(self._findings),
+        )
+
+    def add(self, document: Document) -> None:
+        value, place = document.value, document.place
+        if not isinstance(value, dict):
+            self._error(
+                document.source, "the document is not an object", place, "write apiVersion, kind, ..."
+            )
+            return
+        if not isinstance(value.get("kind"), str) or not isinstance(value.get("apiVersion"), str):
+            missing = " and ".join(
+                key for key in ("apiVersion", "kind") if not isinstance(value.get(key), str)
+            )
+            self._error(document.source, f"{missing} not set", place, "every object needs both, as text")
+            return
+        kind = value["kind"]
+        if value["apiVersion"] != names.API_VERSION or kind not in _TYPES:
+            self._others.append(value)
+            return
+        subject = f"{kind}/{_name(value)}"
+        made = self._decode(_TYPES[kind], value, subject, place)
+        if made is None:
+            return
+        if not made.name:
+            hint = (
+                "set metadata.name"
+                if not made.metadata.generate_name
+                else "set metadata.name, not generateName"
+            )
+            self._error(subject, "resource name may not be empty", place, hint, "$.metadata.name")
+            return
+        if subject in self._places:
+            self._error(
+                subject,
+                f'{kind} "{made.name}" is defined twice: {self._places[subject]} and {place}',
+                place,
+                "rename or remove one of them",
+                "$.metadata.name",
+            )
+            return
+        self._places[subject] = place
+        self._findings.extend(fields.unknown(value, subject, place))
+        self._objects[kind].append(made)
+
+    def _decode(self, wanted: type[T], value: dict[str, Any], subject: str, place: str) -> T | None:
+        try:
+            # Through JSON text: the Ignition config is kept as the bytes it was written with.
+            return msgspec.json.decode(msgspec.json.encode(value), type=wanted)
+        except msgspec.ValidationError as error:
+            message, _, path = str(error).partition(" - at `")
+            self._error(subject, message, place, "", path.removesuffix("`"))
+        except OverflowError:
+            self._error(subject, "a number is larger than 64 bits", place, "quote it if it is meant as text")
+        return None
+
+    def _error(self, subject: str, message: str, place: str, hint: str, path: str = "") -> None:
+        self._findings.append(
+            Finding(level="error", subject=subject, path=path, message=message, hint=hint, place=place)
+        )
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return name if isinstance(name, str) else ""
