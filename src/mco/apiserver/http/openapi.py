@@ -16,13 +16,20 @@ from mco.apiserver.writes import patches
 Obj = dict[str, Any]
 
 ROOT = "/openapi/v3"
+_OLD = "/openapi/v2"
+_OLD_MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# An OpenAPI v2 document without paths and definitions, as protocol buffer: field 1 `swagger`, field 2 `info`
+# with title and version. `kubectl` wants one before it applies a List, and skips what is not described.
+_OLD_DOCUMENT = b"\x0a\x032.0\x12\x10\x0a\x0aKubernetes\x12\x02v1"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _PARAMETERS = ("dryRun", "fieldManager", "fieldValidation")
 
 
 def describe(catalog: Catalog, request: Request) -> Answer | None:
-    """The answer for `/openapi/v3` and the documents below it; None for another path."""
+    """The answer for `/openapi/v3`, the documents below it and `/openapi/v2`; None for another path."""
     path = request.target.path.rstrip("/")
+    if path == _OLD:
+        return Answer(body=_OLD_DOCUMENT, content_type=_OLD_MEDIA)
     if path == ROOT:
         return encode({"paths": {_place(each[0]): _link(each) for each in _by_version(catalog).values()}})
     group = _by_version(catalog).get(path.removeprefix(f"{ROOT}/")) if path.startswith(ROOT) else None
