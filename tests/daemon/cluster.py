@@ -1,0 +1,162 @@
+"""A cluster for one node: the embedded API server, what an operator installs, and the drain controller."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mco.api import names
+from mco.api.core import Node
+from mco.api.crds import definitions
+from mco.api.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    MACHINE_CONFIG_NODES,
+    MACHINE_CONFIGS,
+    MACHINE_CONFIGURATIONS,
+    NAMESPACES,
+    NODES,
+)
+from mco.apiserver import server
+from mco.controllers.drain import DrainController
+from mco.kube import config as kubeconfigs
+from mco.kube.client import Client
+from mco.kube.config import Cluster as Address
+from mco.kube.events import Recorder
+from mco.kube.informer import Informer
+from mco.kube.reconcile import Reconciler
+from mco.operator import install
+from mco.runtime.clock import SystemClock
+
+PATIENCE = 20.0
+
+
+class Cluster:
+    """`client` is an admin's. `events` are (reason, message) of every event so far, oldest first."""
+
+    def __init__(self, client: Client, address: Address, kubeconfig: Path) -> None:
+        self.client = client
+        self.address = address
+        self.kubeconfig = kubeconfig
+        self.nodes = Informer(client, NODES)
+        self.reports = Informer(client, MACHINE_CONFIG_NODES)
+        self._changed = asyncio.Event()
+        self.states: list[str] = []
+        self.nodes.add_handler(self._node_changed)
+        self.reports.add_handler(lambda *_: self._changed.set())
+
+    def _node_changed(self, _: Node | None, new: Node | None) -> None:
+        state = (new.metadata.annotation(names.STATE) if new else None) or ""
+        if not self.states or self.states[-1] != state:
+            self.states.append(state)
+        self._changed.set()
+
+    async def create(self, *configs: Mapping[str, Any]) -> None:
+        for body in configs:
+            await self.client.create(MACHINE_CONFIGS, body)
+
+    async def target(self, node: str, config: Mapping[str, Any]) -> None:
+        """Do what the node controller does: aim the node at a config."""
+        annotations = {names.DESIRED_CONFIG: config["metadata"]["name"]}
+        await self.client.patch(NODES, node, {"metadata": {"annotations": annotations}})
+
+    async def report_of(self, node: str) -> None:
+        """Do what the operator does: make the node's MachineConfigNode."""
+        body = {
+            "metadata": {"name": node},
+            "spec": {
+                "node": {"name": node},
+                "pool": {"name": "worker"},
+                "configVersion": {"desired": names.NOT_YET_SET},
+            },
+        }
+        await self.client.create(MACHINE_CONFIG_NODES, body)
+
+    def annotation(self, node: str, key: str) -> str:
+        found = self.nodes.store.get(node)
+        return (found.metadata.annotation(key) or "") if found else ""
+
+    def reported(self, node: str) -> str:
+        """The current config by the node's MachineConfigNode."""
+        found = self.reports.store.get(node)
+        return found.status.config_version.current if found else ""
+
+    def condition(self, node: str, type_: str) -> str:
+        found = self.reports.store.get(node)
+        conditions = found.status.conditions if found else ()
+        return next((c.status for c in conditions if c.type == type_), "")
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Waits for something of Nodes and MachineConfigNodes to hold."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError as error:
+            found = {node.name: node.metadata.annotations for node in self.nodes.store.values()}
+            raise AssertionError(f"{what} did not happen; nodes: {found}") from error
+
+    async def done(self, node: str, config: Mapping[str, Any]) -> None:
+        name = config["metadata"]["name"]
+        await self.until(
+            lambda: (
+                self.annotation(node, names.CURRENT_CONFIG) == name
+                and self.annotation(node, names.STATE) == names.STATE_DONE
+                and self.condition(node, "Updated") == "True"
+                and self.reported(node) == name
+            ),
+            f"{node} Done with {name}",
+        )
+
+    async def degraded(self, node: str, part: str, state: str = names.STATE_DEGRADED) -> str:
+        await self.until(
+            lambda: (
+                self.annotation(node, names.STATE) == state and part in self.annotation(node, names.REASON)
+            ),
+            f"{node} {state} with {part!r}",
+        )
+        return self.annotation(node, names.REASON)
+
+    async def event_reasons(self) -> list[str]:
+        events = (await self.client.list(EVENTS, namespace=names.NAMESPACE)).items
+        return [event.reason for event in sorted(events, key=lambda e: e.metadata.name.rpartition(".")[2])]
+
+    def get(self, node: str) -> Node:
+        return self.nodes.store.get(node) or Node()
+
+
+async def _install(client: Client) -> None:
+    """The part of an installation that a daemon depends on."""
+    for body in definitions():
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, body)
+    await client.create(NAMESPACES, {"metadata": {"name": names.NAMESPACE}})
+    made = await client.create(
+        MACHINE_CONFIGURATIONS,
+        {"metadata": {"name": names.MACHINE_CONFIGURATION}, "spec": {"managementState": "Managed"}},
+    )
+    await install.policies(client, made)
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[Cluster]:
+    async with server.running(server.Settings(data_dir=folder)) as api:
+        address = kubeconfigs.load(api.kubeconfig)
+        async with Client(address) as client:
+            clock = SystemClock()
+            await _install(client)
+            cluster = Cluster(client, address, api.kubeconfig)
+            recorder = Recorder(client, "controller", names.NAMESPACE)
+            drain = DrainController(client, cluster.nodes, recorder, clock)
+            loop = Reconciler("drain", drain.reconcile)
+            cluster.nodes.add_handler(loop.changed)
+            parts = [asyncio.create_task(part.run()) for part in (cluster.nodes, cluster.reports, loop)]
+            try:
+                yield cluster
+            finally:
+                for part in parts:
+                    part.cancel()
+                await asyncio.gather(*parts, return_exceptions=True)

@@ -1,0 +1,92 @@
+"""A machine for tests: a directory-rooted host, whose daemon runs in this process and survives reboots."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mco.api import names
+from mco.daemon.agent import Settings
+from mco.daemon.main import Daemon, Options
+from mco.host.fake import FakeMachine
+from mco.host.root import Root
+
+QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units_check=0.2)
+
+
+class Machine:
+    """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
+    started again, as systemd would."""
+
+    def __init__(self, folder: Path, name: str, kubeconfig: Path) -> None:
+        self.name = name
+        self._folder = folder
+        self._kubeconfig = kubeconfig
+        self._asked = asyncio.Event()
+        self.machine = FakeMachine(folder, on_reboot=self._asked.set)
+        self.reboots = 0
+        self._running: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def root(self) -> Root:
+        return self.machine.root
+
+    def read(self, path: str) -> str:
+        return self.root.read_text(path)
+
+    def serve(self, config: Mapping[str, Any]) -> None:
+        """Leave behind what a first boot with this config leaves: initial annotations."""
+        name = config["metadata"]["name"]
+        initial = {
+            names.CURRENT_CONFIG: name,
+            names.DESIRED_CONFIG: name,
+            names.FIRST_PIVOT_CONFIG: name,
+            names.STATE: names.STATE_DONE,
+        }
+        self.root.write(names.NODE_ANNOTATIONS_FILE, msgspec.json.encode(initial))
+
+    async def start(self) -> None:
+        self._running = asyncio.create_task(self._forever())
+
+    async def stop(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+            self._running = None
+
+    async def _forever(self) -> None:
+        options = Options(kubeconfig=self._kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
+        while True:
+            self._asked.clear()
+            self.machine = FakeMachine(
+                self._folder, on_reboot=lambda: self._loop.call_soon_threadsafe(self._asked.set) and None
+            )
+            daemon = asyncio.create_task(Daemon(self.machine.host, options).run())
+            asked = asyncio.create_task(self._asked.wait())
+            try:
+                await asyncio.wait([daemon, asked], return_when=asyncio.FIRST_COMPLETED)
+                if daemon.done():
+                    daemon.result()
+            finally:
+                for task in (daemon, asked):
+                    task.cancel()
+                await asyncio.gather(daemon, asked, return_exceptions=True)
+            self.reboots += 1
+            self.machine.boot()
+
+
+@contextlib.asynccontextmanager
+async def machine(folder: Path, name: str, kubeconfig: Path) -> AsyncIterator[Machine]:
+    FakeMachine.create(folder, hostname=name).close()
+    made = Machine(folder, name, kubeconfig)
+    try:
+        yield made
+    finally:
+        await made.stop()
+        made.machine.close()
