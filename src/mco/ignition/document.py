@@ -47,6 +47,11 @@ class Node:
         self.members: list[tuple[str, int, Node]] = []
         self.items: list[Node] = []
 
+    @property
+    def mark(self) -> int:
+        """The place that reports name: the first byte, of objects and lists the one after the bracket."""
+        return self.start + 1 if self.kind in ("object", "array") else self.start
+
     def child(self, step: str) -> Node | None:
         """The member with exactly this key (the last one), or the element with this index."""
         if self.kind == "object":
@@ -74,7 +79,7 @@ class Document:
             if child is None:
                 break
             node = child
-        return self.position(node.start)
+        return self.position(node.mark)
 
 
 def position(raw: bytes, index: int) -> tuple[int, int]:

@@ -51,11 +51,13 @@ class Reference(t.IgnitionStruct, frozen=True, kw_only=True):
     verification: t.Verification = t.Verification()
 
 
-# Fields that were not optional before spec 3.4: absent is the empty text there, and stays it when translated
+# Fields that were not optional before spec 3.3: absent is the empty text there, and stays it when translated
 # up.
 _OLD_VALUES = frozenset(
     {(t.Link, "target"), (t.Raid, "level"), (t.ClevisCustom, "config"), (t.ClevisCustom, "pin")}
 )
+# Structs that could be absent as a whole before spec 3.3: null takes them away.
+_OLD_POINTERS = frozenset({(t.Luks, "clevis"), (t.Clevis, "custom")})
 _REFERENCES = frozenset(
     {(t.IgnitionConfig, "merge"), (t.IgnitionConfig, "replace"), (t.TLS, "certificate_authorities")}
 )
@@ -125,7 +127,9 @@ class _Decoder:
 
     def _field(self, value: dict[str, Any], struct: type, field: Field, node: Node, place: _Place) -> None:
         old = value.get(field.key)
-        if field.kind is Kind.STRUCT:
+        if node.kind == "null" and self.minor < 3 and (struct, field.name) in _OLD_POINTERS:
+            value.pop(field.key, None)
+        elif field.kind is Kind.STRUCT:
             inner = place._replace(type=f"types.{_go_name(field.type, place, self.minor)}")
             value[field.key] = self.struct(field.type, node, old, inner)
         elif field.kind in (Kind.STRUCTS, Kind.STRINGS):
@@ -172,7 +176,7 @@ class _Decoder:
 
     def _mismatch(self, node: Node, place: _Place, what: str = "") -> None:
         if self.mismatch is None:
-            offset = node.start + 1 if node.kind in ("object", "array") else node.end
+            offset = node.mark if node.kind in ("object", "array") else node.end
             self.mismatch = TypeMismatch(place.describe(what or node.kind), offset)
 
 
@@ -201,7 +205,7 @@ class _Version:
 
     def _note(self, node: Node, place: _Place) -> None:
         if self.mismatch is None:
-            offset = node.start + 1 if node.kind in ("object", "array") else node.end
+            offset = node.mark if node.kind in ("object", "array") else node.end
             self.mismatch = TypeMismatch(place.describe(node.kind), offset)
 
 
@@ -224,7 +228,7 @@ def _known(struct: type, minor: int) -> tuple[Field, ...]:
 
 def _at(struct: type, field: Field, minor: int) -> Field:
     """The field as that version has it."""
-    if minor < 4 and (struct, field.name) in _OLD_VALUES:
+    if minor < 3 and (struct, field.name) in _OLD_VALUES:
         return field._replace(kind=Kind.VALUE)
     if minor == 0 and (struct, field.name) in _REFERENCES:
         return field._replace(type=Reference)
@@ -260,7 +264,7 @@ def _go_name(struct: type, place: _Place, minor: int) -> str:
         return "FileContents"
     if struct is Reference:
         return "CaReference" if place.path[-1:] == ("certificateAuthorities",) else "ConfigReference"
-    if struct is t.ClevisCustom and minor < 4:
+    if struct is t.ClevisCustom and minor < 3:
         return "Custom"
     return struct.__name__
 
@@ -278,7 +282,7 @@ def _collect_unused(
             f"context tree does not match content tree at {path}. "
             "Line and column reporting may be inconsistent. Unused keys may not be reported"
         )
-        out.append(Entry("warn", path, message, *document.position(node.start)))
+        out.append(Entry("warn", path, message, *document.position(node.mark)))
         return
     known = _known(struct, minor)
     keys = {field.key for field in known}

@@ -57,9 +57,11 @@ OK = Report()
 
 
 class Findings:
-    """Collects entries while a config is walked; paths are handed in complete."""
+    """Collects entries while a config is walked; paths are handed in complete. `minor` is the 3.x version by
+    whose rules it is judged."""
 
-    def __init__(self) -> None:
+    def __init__(self, minor: int = 5) -> None:
+        self.minor = minor
         self.entries: list[Entry] = []
 
     def error(self, path: str, message: str) -> None:

@@ -180,11 +180,12 @@ def is_zero(value: Any) -> bool:
 
 @cache
 def keys_since(minor: int) -> re.Pattern[bytes]:
-    """Finds keys in a text that spec 3.`minor` does not know or treats otherwise than 3.5, rather too many."""
+    """Finds keys in a text that spec 3.`minor` does not know or treats otherwise than 3.5, rather too
+    many."""
     keys = {_key(struct, name) for (struct, name), since in _SINCE.items() if since > minor}
     if minor == 0:
         keys.add("compression")
-    if minor < 4:
+    if minor < 3:
         keys.add("custom")
     return re.compile(b'"(?:' + b"|".join(sorted(key.encode() for key in keys)) + b')"')
 

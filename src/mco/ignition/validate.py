@@ -1,0 +1,97 @@
+"""Validates a config against every rule of spec/render.md 10 and lists everything that it finds.
+
+Entries come in the original's order: first what the rules find, walking the structs from the outside in, then
+elements that are defined twice.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mco.ignition import types as t
+from mco.ignition.report import OK, ROOT, Findings, Report
+from mco.ignition.rules.table import RULES, Rule
+from mco.ignition.schema import SHARED, Kind, fields, key_of
+
+NEWEST = 5
+
+
+def validate(config: t.Config, minor: int = NEWEST) -> Report:
+    """Judges a config by the rules of spec 3.`minor`; positions are left to whoever has the text."""
+    walk = _Walk(minor)
+    walk.visit(config, ROOT)
+    entries = walk.found.entries + walk.twice.entries
+    return Report(tuple(entries)) if entries else OK
+
+
+class _Step(NamedTuple):
+    """A field to look into."""
+
+    name: str
+    key: str
+    kind: Kind
+    default: Any
+    duplicates: str  # the key space in which elements may stand only once; "" where they may repeat
+
+
+class _Plan(NamedTuple):
+    """What to do with one struct."""
+
+    rule: Rule | None
+    steps: tuple[_Step, ...]
+
+
+class _Walk:
+    def __init__(self, minor: int) -> None:
+        self.found = Findings(minor)
+        self.twice = Findings(minor)
+
+    def visit(self, value: Any, path: str) -> None:
+        struct: type = type(value)
+        plan = _plan(struct)
+        if plan.rule is not None:
+            plan.rule(value, path, self.found)
+        spaces: dict[str, set[str]] = {}
+        filled = []
+        for step in plan.steps:
+            inner = getattr(value, step.name)
+            if inner is step.default:
+                continue
+            filled.append((step, inner))
+            if step.duplicates:
+                self._check_twice(inner, f"{path}.{step.key}", spaces.setdefault(step.duplicates, set()))
+        for step, inner in filled:
+            if step.kind is Kind.STRUCT:
+                self.visit(inner, f"{path}.{step.key}")
+            elif step.kind is Kind.STRUCTS:
+                for index, item in enumerate(inner):
+                    self.visit(item, f"{path}.{step.key}.{index}")
+
+    def _check_twice(self, items: tuple[Any, ...], path: str, seen: set[str]) -> None:
+        for index, item in enumerate(items):
+            key = key_of(item)
+            if key in seen:
+                self.twice.error(f"{path}.{index}", "duplicate entry defined")
+            seen.add(key)
+
+
+@cache
+def _plan(struct: type) -> _Plan:
+    shared = SHARED.get(struct, ())
+    steps = []
+    for field in fields(struct):
+        if field.kind in (Kind.VALUE, Kind.OPTIONAL):
+            continue
+        if field.kind is Kind.STRUCT:
+            space = ""
+        else:
+            space = "" if field.concatenates else "shared" if field.name in shared else field.name
+        steps.append(_Step(field.name, field.key, field.kind, _default(struct, field.name), space))
+    return _Plan(RULES.get(struct), tuple(steps))
+
+
+def _default(struct: type, name: str) -> Any:
+    return next(info.default for info in msgspec.structs.fields(struct) if info.name == name)
