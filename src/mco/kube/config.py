@@ -17,6 +17,7 @@ import msgspec
 import yaml
 
 from mco.base.errors import InvalidInput, Unavailable
+from mco.kube.proxy import proxy_for
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -90,7 +91,17 @@ def load(
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Cluster:
     """The cluster of `kubeconfig`; without one of the files in $KUBECONFIG; else of the pod we run in; else
-    of ~/.kube/config. Raises InvalidInput when none of them exists or one is wrong."""
+    of ~/.kube/config. The environment's proxy is used where the kubeconfig names none. Raises InvalidInput
+    when none of them exists or one is wrong."""
+    found = _find(kubeconfig, context, environ, service_account)
+    if found.proxy_url:
+        return found
+    return msgspec.structs.replace(found, proxy_url=proxy_for(found.server, environ))
+
+
+def _find(
+    kubeconfig: Path | None, context: str, environ: Mapping[str, str], service_account: Path
+) -> Cluster:
     if kubeconfig is not None:
         return from_files([kubeconfig], context)
     listed = [Path(name) for name in environ.get("KUBECONFIG", "").split(os.pathsep) if name]
@@ -126,10 +137,13 @@ def from_files(paths: Iterable[Path], context: str = "") -> Cluster:
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """One named cluster, user or context, and the folder that its relative file names are meant from."""
+    """One named cluster, user or context, and the file it stands in, from where its file names are meant."""
 
     body: Mapping[str, Any]
-    folder: Path
+    source: Path
+
+    def beside(self, name: str) -> str:
+        return str(self.source.absolute().parent / name)
 
 
 class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +180,7 @@ def resolve(config: Kubeconfig, context: str = "") -> Cluster:
     chosen = _lookup(config, config.contexts, "context", name)
     cluster = _lookup(config, config.clusters, "cluster", str(chosen.body.get("cluster", "")))
     user_name = str(chosen.body.get("user", ""))
-    user = _lookup(config, config.users, "user", user_name) if user_name else _Entry({}, chosen.folder)
+    user = _lookup(config, config.users, "user", user_name) if user_name else _Entry({}, chosen.source)
     server = str(cluster.body.get("server", ""))
     if not server.startswith(("https://", "http://")):
         raise InvalidInput(f'"{server}" is not the URL of an API server', path=config.source)
@@ -218,7 +232,7 @@ def _named(document: Mapping[str, Any], plural: str, singular: str, source: Path
             raise InvalidInput(
                 f"an entry of {plural} needs name and {singular}", path=f"{source}: $.{plural}[{position}]"
             )
-        entries.setdefault(str(item["name"]), _Entry(body or {}, source.absolute().parent))
+        entries.setdefault(str(item["name"]), _Entry(body or {}, source))
     return entries
 
 
@@ -250,7 +264,7 @@ def _plugin(entry: _Entry) -> ExecPlugin | None:
         return None
     command = str(body.get("command", ""))
     if "/" in command:
-        command = str(entry.folder / command)
+        command = entry.beside(command)
     return ExecPlugin(
         command=(command, *map(str, body.get("args") or ())),
         api_version=str(body.get("apiVersion", "")),
@@ -268,8 +282,8 @@ def _material(entry: _Entry, name: str) -> Material:
     try:
         return Material(data=base64.b64decode(inline, validate=True))
     except (binascii.Error, ValueError) as error:
-        raise InvalidInput(f"{name}-data of the kubeconfig is not base64", path=str(entry.folder)) from error
+        raise InvalidInput(f"{name}-data of the kubeconfig is not base64", path=str(entry.source)) from error
 
 
 def _file(entry: _Entry, name: Any) -> Material:
-    return Material(file=str(entry.folder / str(name))) if name else Material()
+    return Material(file=entry.beside(str(name))) if name else Material()

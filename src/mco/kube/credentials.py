@@ -14,7 +14,9 @@ import ssl
 import tempfile
 
 from mco.base.errors import InvalidInput, Unavailable
-from mco.kube.config import Cluster, Material
+from mco.kube.config import Cluster, Material, User
+from mco.kube.plugin import Plugin, PluginStatus
+from mco.runtime.clock import Clock, SystemClock
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.kube.credentials")
@@ -26,40 +28,59 @@ class Credentials:
     """`generation` grows when the TLS identity changed: connections of an older generation carry an old
     one."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock | None = None) -> None:
         self._cluster = cluster
+        self._plugin = (
+            Plugin(cluster.user.plugin, cluster, clock or SystemClock()) if cluster.user.plugin else None
+        )
         self._stamps: dict[str, Stamp | None] = {}
-        self._authorization = ""
+        self._authorization = _basic(cluster.user)
+        self._identity = (cluster.user.certificate, cluster.user.key)
         self.generation = 0
+        # Before the files are read: what changes in between is then read twice, not missed.
+        self._tls_files_changed()
         self.context: ssl.SSLContext | None = self._new_context()
-        self._watch_tls_files()
 
-    def refresh(self) -> None:
-        """Read again what changed on disk. Raises Unavailable when there is no token to be had at all."""
-        user = self._cluster.user
-        if self.context is not None and self._watch_tls_files():
+    async def refresh(self) -> None:
+        """Read again what changed on disk; run a plugin whose credential is missing or expired. Raises
+        Unavailable or InvalidInput when there is no credential to be had at all."""
+        if self.context is not None and self._tls_files_changed():
             self._replace_context()
-        if not user.token.file:
-            return
-        if self._changed(user.token) or not self._authorization:
-            self._authorization = ""
-            self._authorization = f"Bearer {_text(user.token)}"
+        token = self._cluster.user.token
+        if self._plugin is not None:
+            self._use(await self._plugin.status())
+        elif token and (self._changed(token) or not self._authorization):
+            self._read_token(token)
 
-    def forget_token(self) -> None:
-        """The server refused it: read the file again before the next request, changed or not."""
+    def forget(self) -> None:
+        """The server refused us: look again before the next request, changed or not."""
         self._stamps.pop(self._cluster.user.token.file, None)
+        if self._plugin is not None:
+            self._plugin.forget()
 
     @property
     def headers(self) -> dict[str, str]:
-        user = self._cluster.user
-        if user.token.data:
-            return {"Authorization": f"Bearer {_text(user.token)}"}
-        if self._authorization:
-            return {"Authorization": self._authorization}
-        if user.username:
-            pair = f"{user.username}:".encode() + user.password.read()
-            return {"Authorization": "Basic " + base64.b64encode(pair).decode()}
-        return {}
+        return {"Authorization": self._authorization} if self._authorization else {}
+
+    def _read_token(self, token: Material) -> None:
+        try:
+            self._authorization = f"Bearer {_text(token)}"
+        except (InvalidInput, Unavailable) as error:
+            # Read it again before the next request; until then the former one may still be good.
+            self._stamps.pop(token.file, None)
+            if not self._authorization:
+                raise
+            _log.warning("keeping the former token", error=error.message, path=error.path)
+
+    def _use(self, status: PluginStatus) -> None:
+        self._authorization = f"Bearer {status.token}" if status.token else self._authorization
+        identity = (
+            Material(data=status.client_certificate_data.encode()),
+            Material(data=status.client_key_data.encode()),
+        )
+        if identity[0] and identity != self._identity:
+            self._identity = identity
+            self._replace_context()
 
     def _replace_context(self) -> None:
         try:
@@ -80,21 +101,29 @@ class Credentials:
         if not cluster.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if cluster.user.certificate:
-            _load_identity(context, cluster.user.certificate, cluster.user.key)
+        certificate, key = self._identity
+        if certificate:
+            _load_identity(context, certificate, key)
         return context
 
-    def _watch_tls_files(self) -> bool:
+    def _tls_files_changed(self) -> bool:
         """Whether any file of the TLS identity changed since the last call."""
-        user = self._cluster.user
-        changes = [self._changed(m) for m in (self._cluster.ca, user.certificate, user.key) if m.file]
+        materials = (self._cluster.ca, *self._identity)
+        changes = [self._changed(material) for material in materials if material.file]
         return any(changes)
 
     def _changed(self, material: Material) -> bool:
-        stamp = _stamp(material.file)
-        changed = self._stamps.get(material.file) != stamp
+        stamp = _stamp(material.file) if material.file else None
+        changed = material.file not in self._stamps or self._stamps[material.file] != stamp
         self._stamps[material.file] = stamp
         return changed
+
+
+def _basic(user: User) -> str:
+    if not user.username:
+        return ""
+    pair = f"{user.username}:".encode() + user.password.read()
+    return "Basic " + base64.b64encode(pair).decode()
 
 
 def _stamp(file: str) -> Stamp | None:

@@ -16,6 +16,7 @@ from mco.kube.credentials import Credentials
 from mco.kube.errors import Unreachable
 from mco.kube.requests import Request
 from mco.kube.transport import Answer
+from mco.runtime.clock import Clock
 
 _CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 65.0
@@ -28,9 +29,9 @@ class HTTPTransport:
     """Keep-alive connections to one server. A changed client certificate moves new requests to new
     connections; the old ones, with the watches on them, live until they end."""
 
-    def __init__(self, cluster: Cluster, *, user_agent: str = "mco") -> None:
+    def __init__(self, cluster: Cluster, *, user_agent: str = "mco", clock: Clock | None = None) -> None:
         self._cluster = cluster
-        self._credentials = Credentials(cluster)
+        self._credentials = Credentials(cluster, clock)
         self._user_agent = user_agent
         self._pool: _Pool | None = None
         self._retired: set[_Pool] = set()
@@ -49,7 +50,7 @@ class HTTPTransport:
             yield _Stream(response, request)
 
     def refused(self) -> None:
-        self._credentials.forget_token()
+        self._credentials.forget()
 
     async def close(self) -> None:
         pools, self._pool = [*self._retired, *([self._pool] if self._pool else [])], None
@@ -72,7 +73,7 @@ class HTTPTransport:
     @contextlib.asynccontextmanager
     async def _lease(self) -> AsyncIterator[_Pool]:
         """The pool of the present credentials, kept open while it is in use."""
-        self._credentials.refresh()
+        await self._credentials.refresh()
         if self._pool is None or self._pool.generation != self._credentials.generation:
             await self._retire(self._pool)
             self._pool = _Pool(self._credentials, self._user_agent)
