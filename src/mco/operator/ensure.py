@@ -33,9 +33,12 @@ async def exists(client: Client, resource: Resource[Any], body: Mapping[str, Any
 
 
 async def spec_equals(client: Client, resource: Resource[Any], body: Mapping[str, Any]) -> None:
-    """Like `exists`, and sets the spec too: for objects that nobody but the operator writes."""
+    """Like `exists`, and sets the spec too: for objects that nobody but the operator writes.
+
+    A null in `body` holds only when the object is created: in a merge patch it would remove the field."""
     await exists(client, resource, body)
-    await client.patch(resource, body["metadata"]["name"], {"spec": body["spec"]})
+    spec = {key: value for key, value in body["spec"].items() if value is not None}
+    await client.patch(resource, body["metadata"]["name"], {"spec": spec})
 
 
 def missing_metadata(found: Object, wanted: Mapping[str, JSON]) -> dict[str, JSON]:
