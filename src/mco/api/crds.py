@@ -90,6 +90,8 @@ DEFINITIONS = (
     Definition(
         kind="MachineConfigNode",
         plural="machineconfignodes",
+        # The original has no short name for it; ours is additive.
+        short_names=("mcn",),
         schema=MACHINE_CONFIG_NODE,
         columns=(
             Column("PoolName", ".spec.pool.name"),
