@@ -43,6 +43,23 @@ _KINDS: dict[tuple[type, str], str] = {
 }
 
 
+# Structs on the way to such lists, and structs that have them.
+_CONTAINERS = frozenset(
+    {
+        t.Ignition,
+        t.IgnitionConfig,
+        t.KernelArguments,
+        t.Passwd,
+        t.Proxy,
+        t.Security,
+        t.Storage,
+        t.Systemd,
+        t.TLS,
+    }
+)
+_HOLDERS = frozenset(struct for struct, _ in _KINDS)
+
+
 class Element(NamedTuple):
     """One element of the result. `keys` leads to it: `("/etc/motd",)`, `("sshd.service", "10-limits.conf")`;
     `inputs` and `shadowed` are indexes of the merged configs, ascending."""
@@ -77,7 +94,7 @@ class Origins:
     def _walk(self, struct: type, mentions: list[Mention], keys: tuple[str, ...]) -> Iterator[Element]:
         spoken = [mention for mention in mentions if not is_zero(mention.value)]
         for field in fields(struct):
-            if field.kind is Kind.STRUCT:
+            if field.kind is Kind.STRUCT and field.type in _CONTAINERS:
                 yield from self._walk(field.type, _inner(spoken, field), keys)
         for group in _filled(struct, spoken):
             for field in group.members:
@@ -87,7 +104,7 @@ class Origins:
                         yield from self._element(kind, field, slot, (*keys, slot.key))
 
     def _element(self, kind: str, field: Field, slot: Slot, keys: tuple[str, ...]) -> Iterator[Element]:
-        if field.kind is Kind.STRINGS:
+        if field.kind is Kind.STRINGS or len(slot.mentions) == 1:
             inputs = {slot.mentions[0].source}
         else:
             inputs = self._contributors(field.type, slot.mentions)
@@ -96,7 +113,7 @@ class Origins:
             inputs = inputs or {slot.mentions[0].source}
         mentioned = {mention.source for mention in (*slot.mentions, *slot.displaced)}
         yield Element(kind, keys, tuple(sorted(inputs)), tuple(sorted(mentioned - inputs)))
-        if field.kind is Kind.STRUCTS:
+        if field.type in _HOLDERS:
             yield from self._walk(field.type, slot.mentions, keys)
 
     def _contributors(self, struct: type, mentions: list[Mention]) -> set[int]:

@@ -22,6 +22,13 @@ _SPACES = "\t\n\v\f\r \u0085\u00a0\u1680"
 _SPACES += "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _BLANK = re.compile(b"|".join(re.escape(space.encode()) for space in _SPACES))
 _BEFORE_SECTIONS = re.compile(rb"[^\[#;]*")
+# Nearly all unit files: plain ASCII lines without continuations.
+_REMARK = r"[#;][^\n\r\\]*"
+_ASSIGNMENT = r"[A-Za-z0-9_-]+[ \t]*=[^\n\r\\]*"
+_SECTION = rf"\[[^\]\[\n\r]*\][ \t]*\n(?:[ \t]*(?:{_REMARK}|{_ASSIGNMENT})?\n)*"
+_SIMPLE = re.compile(rf"(?:[ \t]*(?:{_REMARK})?\n)*(?:{_SECTION})*")
+_PARTS = re.compile(r"^(?:\[([^\]\n]*)\]|[ \t]*([A-Za-z0-9_-]+)[ \t]*=(.*))", re.MULTILINE)
+_LONG_LINE = re.compile(rf"[^\n]{{{MAX_LINE}}}")
 _NAME = re.compile(rb"[^=\r\n]*")
 _GO_ESCAPES = {'"': r"\"", "\\": r"\\", "\a": r"\a", "\b": r"\b", "\f": r"\f", "\v": r"\v"} | {
     "\n": r"\n",
@@ -44,7 +51,22 @@ class Option(NamedTuple):
 
 def parse(text: str) -> tuple[Option, ...]:
     """The options of a unit file in order; raises UnitError in the words of the original's parser."""
+    whole = text if text.endswith("\n") else text + "\n"
+    if text.isascii() and _SIMPLE.fullmatch(whole) and not _LONG_LINE.search(text):
+        return _simple_options(whole)
     return _Parser(text.encode(errors="surrogatepass")).parse()
+
+
+def _simple_options(text: str) -> tuple[Option, ...]:
+    """The options of a text in which every line is blank, a comment, a header or an option."""
+    section = ""
+    options = []
+    for header, name, value in _PARTS.findall(text):
+        if name:
+            options.append(Option(section, name, value.strip(_SPACES)))
+        else:
+            section = header
+    return tuple(options)
 
 
 class _Parser:

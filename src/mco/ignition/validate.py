@@ -17,6 +17,7 @@ from mco.ignition.rules.table import RULES, Rule
 from mco.ignition.schema import SHARED, Kind, fields, key_of
 
 NEWEST = 5
+_SHARED = "shared"
 
 
 def validate(config: t.Config, minor: int = NEWEST) -> Report:
@@ -51,24 +52,26 @@ class _Walk:
 
     def visit(self, value: Any, path: str) -> None:
         struct: type = type(value)
-        plan = _plan(struct)
-        if plan.rule is not None:
-            plan.rule(value, path, self.found)
-        spaces: dict[str, set[str]] = {}
+        rule, steps = _plan(struct)
+        if rule is not None:
+            rule(value, path, self.found)
         filled = []
-        for step in plan.steps:
-            inner = getattr(value, step.name)
-            if inner is step.default:
-                continue
-            filled.append((step, inner))
-            if step.duplicates:
-                self._check_twice(inner, f"{path}.{step.key}", spaces.setdefault(step.duplicates, set()))
-        for step, inner in filled:
-            if step.kind is Kind.STRUCT:
-                self.visit(inner, f"{path}.{step.key}")
-            elif step.kind is Kind.STRUCTS:
+        for step in steps:
+            inner = getattr(value, step[0])
+            if inner is not step[3]:
+                filled.append((step, inner))
+        if not filled:
+            return
+        spaces: dict[str, set[str]] = {}
+        for (_, key, _, _, space), inner in filled:
+            if space and (len(inner) > 1 or space == _SHARED):
+                self._check_twice(inner, f"{path}.{key}", spaces.setdefault(space, set()))
+        for (_, key, kind, _, _), inner in filled:
+            if kind is Kind.STRUCT:
+                self.visit(inner, f"{path}.{key}")
+            elif kind is Kind.STRUCTS:
                 for index, item in enumerate(inner):
-                    self.visit(item, f"{path}.{step.key}.{index}")
+                    self.visit(item, f"{path}.{key}.{index}")
 
     def _check_twice(self, items: tuple[Any, ...], path: str, seen: set[str]) -> None:
         for index, item in enumerate(items):
@@ -88,7 +91,7 @@ def _plan(struct: type) -> _Plan:
         if field.kind is Kind.STRUCT:
             space = ""
         else:
-            space = "" if field.concatenates else "shared" if field.name in shared else field.name
+            space = "" if field.concatenates else _SHARED if field.name in shared else field.name
         steps.append(_Step(field.name, field.key, field.kind, _default(struct, field.name), space))
     return _Plan(RULES.get(struct), tuple(steps))
 

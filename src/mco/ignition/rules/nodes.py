@@ -113,6 +113,8 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _hard_target(path: str, target: str) -> str:
+    if not path and not target:
+        return ""
     clean = posixpath.normpath(target)
     if not clean.startswith("/"):
         clean = posixpath.normpath(posixpath.join(path, target))

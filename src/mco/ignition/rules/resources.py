@@ -131,6 +131,8 @@ _PLAIN_DATA = re.compile(r"[^\x00-\x1f\x7f#]*")
 
 
 def _data_error(source: str) -> str:
+    if dataurl.is_plain_base64(source):
+        return ""
     if not _PLAIN_DATA.fullmatch(source) and urls.parse(source) is None:
         return NO_URL
     try:
