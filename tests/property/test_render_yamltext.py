@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 from hypothesis import given, settings
@@ -35,8 +35,6 @@ trees = st.dictionaries(
 class _Dumper(yaml.CSafeDumper):
     """The recipe of the specification: libyaml with styles chosen by the same rules."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
-
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
@@ -50,6 +48,7 @@ def _plain(dumper: Any, value: Any) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", str(value).lower())
 
 
+_Dumper.yaml_implicit_resolvers = {}
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(bool, _plain)
 _Dumper.add_representer(int, _plain)

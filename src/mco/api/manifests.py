@@ -44,8 +44,9 @@ class Manifests(msgspec.Struct, frozen=True):
 
     @property
     def controller_config(self) -> ControllerConfig:
-        """The one that is there, or an empty one, which knows no images."""
-        return self.controller_configs[0] if self.controller_configs else ControllerConfig()
+        """The singleton, else any that is there, else an empty one, which knows no images."""
+        by_name = {config.name: config for config in reversed(self.controller_configs)}
+        return by_name.get(names.CONTROLLER_CONFIG) or next(reversed(by_name.values()), ControllerConfig())
 
 
 def read(documents: Iterable[Document]) -> Manifests:
@@ -140,8 +141,6 @@ class _Reader:
         except msgspec.ValidationError as error:
             message, _, path = str(error).partition(" - at `")
             self._error(subject, message, place, "", path.removesuffix("`"))
-        except OverflowError:
-            self._error(subject, "a number is larger than 64 bits", place, "quote it if it is meant as text")
         return None
 
     def _error(self, subject: str, message: str, place: str, hint: str, path: str = "") -> None:

@@ -16,13 +16,19 @@ _SALT: Final = bytes.fromhex(
 )
 """Chosen once by the original; every rendered name depends on it."""
 
+_SUSPICIOUS: Final = ("\\x", "\\u", "\\N")
+"""How the text writes what `reread` is about; looking for that is faster than walking the tree."""
+
 Spec = Mapping[str, Any]
 """A MachineConfig's spec as JSON builtins with all its seven keys; `config` is a 3.5.0 Ignition config."""
 
 
 def spec_yaml(spec: Spec) -> bytes:
     """The bytes that are hashed after the salt. Raises RenderError with the original's text."""
-    return dump(reread(spec)).encode()
+    text = dump(spec)
+    if any(escape in text for escape in _SUSPICIOUS):
+        text = dump(reread(spec))
+    return text.encode()
 
 
 def rendered_name(pool_name: str, spec: Spec) -> str:

@@ -1,0 +1,77 @@
+"""Manifests from files, folders and standard input, with kubectl's rules for `-f` and `-R`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from mco.api.findings import Finding, of_error
+from mco.api.manifests import Manifests, read
+from mco.api.yaml import Document, load_documents
+from mco.base.errors import InvalidInput, NotFound
+
+EXTENSIONS = (".json", ".yaml", ".yml")
+STDIN = "-"
+
+
+def load(paths: Iterable[str], *, recursive: bool) -> Manifests:
+    """All objects of `paths`; what cannot be read or parsed is among the findings beside them.
+
+    Raises NotFound or InvalidInput for a path that does not exist or holds no manifests."""
+    documents: list[Document] = []
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for path in paths:
+        for source in _sources(path, recursive):
+            if source in seen:
+                continue
+            seen.add(source)
+            try:
+                documents += load_documents(_bytes(source), _label(source))
+            except InvalidInput as error:
+                findings.append(of_error(error))
+    manifests = read(documents)
+    return msgspec.structs.replace(manifests, findings=(*findings, *manifests.findings))
+
+
+def _sources(path: str, recursive: bool) -> Iterator[str]:
+    """The files of a path; a folder gives those with a known extension, in the order of their names."""
+    place = Path(path)
+    if path == STDIN or place.is_file():
+        yield path
+        return
+    if not place.exists():
+        raise NotFound(f'the path "{path}" does not exist', subject=path)
+    if not place.is_dir():
+        yield path  # a pipe, as in -f <(command)
+        return
+    found = sorted(str(file) for file in _files(place, recursive))
+    if not found:
+        hint = "" if recursive else "use -R to look into the folders below it"
+        raise InvalidInput(
+            f"error reading [{path}]: recognized file extensions are [{' '.join(EXTENSIONS)}]",
+            subject=path,
+            hint=hint,
+        )
+    yield from found
+
+
+def _files(folder: Path, recursive: bool) -> Iterator[Path]:
+    candidates = folder.rglob("*") if recursive else folder.iterdir()
+    return (file for file in candidates if file.suffix in EXTENSIONS and file.is_file())
+
+
+def _bytes(source: str) -> bytes:
+    try:
+        if source == STDIN:
+            return sys.stdin.buffer.read()
+        return Path(source).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"error reading {source}: {error.strerror}", subject=source) from error
+
+
+def _label(source: str) -> str:
+    return "standard input" if source == STDIN else source

@@ -1,0 +1,45 @@
+"""Ignition configs by content: each text is parsed and validated once, however often its pool is rendered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+
+import msgspec
+
+from mco.api.machineconfig import MachineConfigSpec
+from mco.ignition.parse import Parsed, parse
+
+_DEFAULT_LIMIT = 64 * 1024 * 1024
+
+
+class Sources:
+    """Parsed configs, the ones used last, up to `limit` bytes of text. Whoever renders again and again owns
+    one and hands it in; what cannot be parsed is not kept."""
+
+    def __init__(self, limit: int = _DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._held = 0
+        self._parsed: OrderedDict[bytes, tuple[int, Parsed]] = OrderedDict()
+
+    def parse(self, raw: msgspec.Raw | bytes) -> Parsed:
+        """As `ignition.parse.parse`, and raises its errors."""
+        key = hashlib.sha256(raw).digest()
+        known = self._parsed.get(key)
+        if known is not None:
+            self._parsed.move_to_end(key)
+            return known[1]
+        text = bytes(raw)
+        parsed = parse(text)
+        self._parsed[key] = (len(text), parsed)
+        self._held += len(text)
+        while self._held > self._limit and len(self._parsed) > 1:
+            _, (size, _) = self._parsed.popitem(last=False)
+            self._held -= size
+        return parsed
+
+
+def raw_config(spec: MachineConfigSpec) -> msgspec.Raw | None:
+    """The Ignition text of a spec; None when it has none (absent, or null as JSON)."""
+    raw = spec.config
+    return None if not raw or (len(raw) == 4 and bytes(raw) == b"null") else raw
