@@ -2,7 +2,8 @@
 
 `Recorder.event` never waits, never raises and never fails the work it reports on. A background task writes;
 when the server is slow and the queue is full, new events are dropped. The same event again within ten minutes
-does not add an object, it raises the count of the first one, as client-go's correlator does.
+does not add an object, it raises the count of the first one, as client-go's correlator does; so
+does what happens again before it was written.
 
 Core/v1 events. One on a cluster-scoped object goes to the namespace of the recorder, which then also stands
 in `involvedObject.namespace`: the API server refuses an event whose two namespaces differ (spec/render.md
@@ -12,7 +13,7 @@ in `involvedObject.namespace`: the API server refuses an event whose two namespa
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Any, Protocol
 
 import msgspec
@@ -40,12 +41,16 @@ class EventSink(Protocol):
     def event(self, regarding: Object | ObjectReference, type_: str, reason: str, message: str) -> None: ...
 
 
-class _Happened(msgspec.Struct, frozen=True):
+class _Happened(msgspec.Struct):
+    """What waits to be written: something that happened `times` times from `first` to `last` (RFC 3339)."""
+
     regarding: ObjectReference
     type: str
     reason: str
     message: str
-    time: str
+    first: str
+    last: str
+    times: int = 1
 
 
 class _Written(msgspec.Struct):
@@ -68,7 +73,7 @@ class Recorder:
         self._namespace = namespace
         self._host = host
         self._clock = clock or SystemClock()
-        self._queue: deque[_Happened] = deque()
+        self._queue: OrderedDict[tuple[str, ...], _Happened] = OrderedDict()
         self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
         self._writer: asyncio.Task[None] | None = None
         self._serial = 0
@@ -76,11 +81,17 @@ class Recorder:
 
     def event(self, regarding: Object | ObjectReference, type_: str, reason: str, message: str) -> None:
         """Report that `reason` happened to an object; `type_` is Normal or Warning."""
+        now = rfc3339(self._clock.now())
+        happened = _Happened(self._reference(regarding), type_, reason, message, now, now)
+        waiting = self._queue.get(_identity(happened))
+        if waiting is not None:
+            waiting.times += 1
+            waiting.last = now
+            return
         if len(self._queue) >= _QUEUED:
             self.dropped += 1
             return
-        happened = _Happened(self._reference(regarding), type_, reason, message, rfc3339(self._clock.now()))
-        self._queue.append(happened)
+        self._queue[_identity(happened)] = happened
         if self._writer is None:
             try:
                 self._writer = asyncio.get_running_loop().create_task(self._write_all())
@@ -95,35 +106,34 @@ class Recorder:
             await asyncio.shield(self._writer)
 
     async def _write_all(self) -> None:
+        failures: list[Exception] = []
         try:
             while self._queue:
-                await self._write(self._queue.popleft())
+                _, happened = self._queue.popitem(last=False)
+                try:
+                    await self._write(happened)
+                except Exception as error:
+                    self.dropped += 1
+                    failures.append(error)
         finally:
             self._writer = None
+            _report(failures)
 
     async def _write(self, happened: _Happened) -> None:
-        try:
-            if not await self._raise_count(happened):
-                await self._create(happened)
-        except MCOError as error:
-            self.dropped += 1
-            fields = {"event_reason": happened.reason, "object": happened.regarding.name}
-            _log.warning("event not written", **fields, **describe(error))
-        except Exception as error:
-            self.dropped += 1
-            _log.exception("event not written", error, event_reason=happened.reason)
+        if not await self._raise_count(happened):
+            await self._create(happened)
 
     async def _raise_count(self, happened: _Happened) -> bool:
         """Whether the same event is still there and was counted up."""
         written = self._written.get(_identity(happened))
         if written is None or self._clock.monotonic() - written.last > _WINDOW:
             return False
-        body = {"count": written.count + 1, "lastTimestamp": happened.time}
+        body = {"count": written.count + happened.times, "lastTimestamp": happened.last}
         try:
             await self._client.patch(EVENTS, written.name, body, namespace=happened.regarding.namespace)
         except NotFoundError:
             return False
-        written.count += 1
+        written.count += happened.times
         written.last = self._clock.monotonic()
         return True
 
@@ -138,7 +148,7 @@ class Recorder:
         self._remember(happened, body["metadata"]["name"])
 
     def _remember(self, happened: _Happened, name: str) -> None:
-        self._written[_identity(happened)] = _Written(name, 1, self._clock.monotonic())
+        self._written[_identity(happened)] = _Written(name, happened.times, self._clock.monotonic())
         self._written.move_to_end(_identity(happened))
         if len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
@@ -156,9 +166,9 @@ class Recorder:
             "source": source,
             "reportingComponent": self._component,
             "reportingInstance": self._host,
-            "count": 1,
-            "firstTimestamp": happened.time,
-            "lastTimestamp": happened.time,
+            "count": happened.times,
+            "firstTimestamp": happened.first,
+            "lastTimestamp": happened.last,
         }
 
     def _name(self, happened: _Happened) -> str:
@@ -182,6 +192,17 @@ class Recorder:
         if not regarding.namespace:
             regarding = msgspec.structs.replace(regarding, namespace=self._namespace)
         return regarding
+
+
+def _report(failures: list[Exception]) -> None:
+    """One line for all of them: they usually share their cause, a server that is away."""
+    if not failures:
+        return
+    last = failures[-1]
+    if isinstance(last, MCOError):
+        _log.warning("events not written", events=len(failures), **describe(last))
+    else:
+        _log.exception("events not written", last, events=len(failures))
 
 
 def _identity(happened: _Happened) -> tuple[str, ...]:
