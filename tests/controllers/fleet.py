@@ -1,0 +1,168 @@
+"""A cluster without machines: the embedded API server, operator and controllers in process, and nodes that do
+what they are told at once, or not, as a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from mco.api import names, resources
+from mco.api.core import Node
+from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.meta import conditions as cond
+from mco.apiserver.server import Settings, running
+from mco.controllers.process import Controllers, Pace
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.kube.informer import Informer
+from mco.operator import process
+from mco.operator.objects import Installation
+from mco.pki import authority
+from mco.runtime.clock import SystemClock
+
+PATIENCE = 20.0
+
+
+class Fleet:
+    """`obedient`: what a simulated daemon answers to a new desired config: True for Done at once, a text for
+    Degraded with that reason, False for no answer."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self.client = client
+        self.folder = folder
+        self.obedient: bool | str = True
+        self.moving: set[str] = set()
+        self.most_moving = 0
+        self.pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
+        self.nodes = Informer(client, resources.NODES)
+        self._changed = asyncio.Event()
+        self._answers: set[asyncio.Task[None]] = set()
+        self.pools.add_handler(lambda *_: self._changed.set())
+        self.nodes.add_handler(self._node_changed)
+
+    def _node_changed(self, _: Node | None, node: Node | None) -> None:
+        self._changed.set()
+        if node is None:
+            return
+        desired = node.metadata.annotation(names.DESIRED_CONFIG)
+        away = node.metadata.annotation(names.CURRENT_CONFIG) != desired
+        (self.moving.add if away else self.moving.discard)(node.name)
+        self.most_moving = max(self.most_moving, len(self.moving))
+        done = not away and node.metadata.annotation(names.STATE) == names.STATE_DONE
+        said = node.metadata.annotation(names.REASON) == self.obedient
+        if desired and self.obedient and not done and not said:
+            task = asyncio.get_running_loop().create_task(self._answer(node.name, desired))
+            self._answers.add(task)
+            task.add_done_callback(self._answers.discard)
+
+    async def _answer(self, name: str, desired: str) -> None:
+        annotations = {names.CURRENT_CONFIG: desired, names.STATE: names.STATE_DONE, names.REASON: ""}
+        if isinstance(self.obedient, str):
+            annotations = {names.STATE: names.STATE_DEGRADED, names.REASON: self.obedient}
+        await self.client.patch(resources.NODES, name, {"metadata": {"annotations": annotations}})
+
+    async def config(self, name: str, role: str = "worker", **spec: Any) -> None:
+        """Creates or replaces a MachineConfig."""
+        document = spec.pop("config", {"ignition": {"version": "3.2.0"}})
+        body = {
+            "metadata": {"name": name, "labels": {names.ROLE_LABEL: role}},
+            "spec": {"config": document} | spec,
+        }
+        if name in {c.name for c in (await self.client.list(resources.MACHINE_CONFIGS)).items}:
+            await self.client.patch(resources.MACHINE_CONFIGS, name, body)
+        else:
+            await self.client.create(resources.MACHINE_CONFIGS, body)
+
+    async def file(self, name: str, text: str, role: str = "worker") -> None:
+        """A MachineConfig with one file."""
+        file = {"path": f"/etc/{name}", "mode": 420, "contents": {"source": f"data:,{text}"}}
+        await self.config(name, role, config={"ignition": {"version": "3.2.0"}, "storage": {"files": [file]}})
+
+    async def node(self, name: str, *roles: str, current: str = "", **annotations: str) -> None:
+        """A Node that is Ready and, with `current`, already at that config."""
+        marks = dict(annotations)
+        if current:
+            marks |= {
+                names.CURRENT_CONFIG: current,
+                names.DESIRED_CONFIG: current,
+                names.STATE: names.STATE_DONE,
+            }
+        body = {
+            "metadata": {
+                "name": name,
+                "labels": {f"{names.NODE_ROLE_PREFIX}{role}": "" for role in roles},
+                "annotations": marks,
+            }
+        }
+        await self.client.create(resources.NODES, body)
+        ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+        await self.client.patch(resources.NODES, name, {"status": ready}, subresource="status")
+
+    def pool(self, name: str = "worker") -> MachineConfigPool:
+        return self.pools.store.get(name) or MachineConfigPool()
+
+    def condition(self, type_: str, pool: str = "worker") -> str:
+        found = cond.find(self.pool(pool).status.conditions, type_)
+        return found.status if found else ""
+
+    def message(self, type_: str, pool: str = "worker") -> str:
+        found = cond.find(self.pool(pool).status.conditions, type_)
+        return found.message if found else ""
+
+    def annotation(self, node: str, key: str) -> str | None:
+        found = self.nodes.store.get(node)
+        return found.metadata.annotation(key) if found else None
+
+    async def rendered(self, name: str = "worker", *, other_than: str = "") -> str:
+        """The pool's target, once there is one that is not `other_than`."""
+        await self.until(
+            lambda: self.pool(name).spec.configuration.name not in ("", other_than), f"{name} rendered"
+        )
+        return self.pool(name).spec.configuration.name
+
+    async def updated(self, machines: int, pool: str = "worker", *, config: str = "") -> None:
+        def holds() -> bool:
+            found = self.pool(pool)
+            return (
+                self.condition("Updated", pool) == "True"
+                and found.status.machine_count == machines
+                and found.status.configuration.name == found.spec.configuration.name
+                and (not config or found.spec.configuration.name == config)
+            )
+
+        await self.until(holds, f"{pool} updated with {machines} machines")
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError as error:
+            pools = {p.name: (p.spec.configuration.name, p.status) for p in self.pools.store.values()}
+            nodes = {n.name: n.metadata.annotations for n in self.nodes.store.values()}
+            raise AssertionError(f"{what} did not happen; pools {pools}; nodes {nodes}") from error
+
+
+@contextlib.asynccontextmanager
+async def fleet(folder: Path) -> AsyncIterator[Fleet]:
+    clock = SystemClock()
+    async with running(Settings(data_dir=folder)) as api, Client(load(api.kubeconfig)) as client:
+        signer = authority.load(folder / "ca.crt", folder / "ca.key")
+        installation = Installation(server=api.url, ca=signer.certificate_pem, version="0.1.0")
+        controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
+        made = Fleet(client, folder)
+        tasks = [asyncio.create_task(process.run(client, installation, clock))]
+        # The controllers' caches start when their kinds are served, as they would after a restart.
+        tasks += [asyncio.ensure_future(part()) for part in controllers.parts.values()]
+        tasks += [asyncio.create_task(informer.run()) for informer in (made.pools, made.nodes)]
+        try:
+            await made.until(lambda: "worker" in made.pools.store, "installation")
+            yield made
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
