@@ -29,7 +29,7 @@ def to_builtins(config: t.Config) -> dict[str, Any]:
     raw = _ENCODER.encode(config)
     value: dict[str, Any] = msgspec.json.decode(raw)
     if b'":{}' in raw:
-        _prune(value)
+        prune(value)
     return value
 
 
@@ -62,14 +62,14 @@ def _expand(raw: bytes, short: bytes, long: bytes) -> bytes:
     return rb"\\".join(part.replace(short, long) for part in raw.split(rb"\\"))
 
 
-def _prune(value: Any) -> None:
+def prune(value: Any) -> None:
     """Drops struct members that have no content, innermost first; list elements stay."""
     if isinstance(value, list):
         for item in value:
-            _prune(item)
+            prune(item)
     elif isinstance(value, dict):
         for key in list(value):
             member = value[key]
-            _prune(member)
+            prune(member)
             if member == {}:
                 del value[key]

@@ -79,13 +79,13 @@ class Loose(NamedTuple):
     mismatch: TypeMismatch | None
 
 
-def normalise(document: Document, minor: int) -> Loose:
-    """Reads a document with the keys of spec 3.`minor`."""
+def normalise(document: Document, minor: int, root: type = t.Config) -> Loose:
+    """Reads a document with the keys of one minor version of the spec that `root` is the config of."""
     decoder = _Decoder(minor)
-    value = decoder.struct(t.Config, document.root, None, _Place("", (), "types.Config"))
+    value = decoder.struct(root, document.root, None, _Place("", (), "types.Config"))
     unused: list[Entry] = []
     if decoder.mismatch is None:
-        _collect_unused(document, t.Config, value, document.root, ROOT, minor, unused)
+        _collect_unused(document, root, value, document.root, ROOT, minor, unused)
     return Loose(value, tuple(unused), decoder.mismatch)
 
 
@@ -127,7 +127,7 @@ class _Decoder:
 
     def _field(self, value: dict[str, Any], struct: type, field: Field, node: Node, place: _Place) -> None:
         old = value.get(field.key)
-        if node.kind == "null" and self.minor < 3 and (struct, field.name) in _OLD_POINTERS:
+        if node.kind == "null" and _is_nullable(struct, field, self.minor):
             value.pop(field.key, None)
         elif field.kind is Kind.STRUCT:
             inner = place._replace(type=f"types.{_go_name(field.type, place, self.minor)}")
@@ -241,6 +241,10 @@ def _by_folded_key(struct: type, minor: int) -> dict[str, Field]:
     return {_fold(field.key): field for field in known} | {field.key: field for field in known}
 
 
+def _is_nullable(struct: type, field: Field, minor: int) -> bool:
+    return field.nullable or (minor < 3 and (struct, field.name) in _OLD_POINTERS)
+
+
 def _fold(key: str) -> str:
     """Go's case folding of ASCII names: two letters outside ASCII fold to `s` and `k`."""
     return key.lower().replace("\u017f", "s").replace("\u212a", "k")
@@ -254,7 +258,7 @@ def _embedded(struct: type, field: Field) -> tuple[str, ...]:
 
 def _element_name(struct: type, field: Field, place: _Place, minor: int) -> str:
     if field.kind is Kind.STRINGS:
-        return _STRING_TYPES[struct, field.name]
+        return _STRING_TYPES.get((struct, field.name), "string")
     return _go_name(field.type, place, minor)
 
 
@@ -294,6 +298,8 @@ def _collect_unused(
     for field in known:
         child = node.child(field.key)
         if child is None or field.kind not in (Kind.STRUCT, Kind.STRUCTS):
+            continue
+        if child.kind == "null" and _is_nullable(struct, field, minor):
             continue
         if field.kind is Kind.STRUCT:
             inner = value.get(field.key, {})

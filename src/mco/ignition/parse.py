@@ -7,19 +7,23 @@ original reads it, to say exactly what is odd and where.
 
 from __future__ import annotations
 
+import binascii
 import re
 from typing import NamedTuple
 
 import msgspec
 
+from mco.ignition import dataurl
 from mco.ignition import types as t
 from mco.ignition.document import Document, JSONSyntaxError, position
 from mco.ignition.loose import TypeMismatch, normalise, version_of
 from mco.ignition.report import OK, ROOT, Entry, IgnitionError, Report
 from mco.ignition.schema import keys_since
 from mco.ignition.translate import up
+from mco.ignition.v2 import parse as v2
+from mco.ignition.v2.errors import ConversionError
 from mco.ignition.validate import validate
-from mco.ignition.versions import SUPPORTED_TEXT, Version, is_spec3, parse_version
+from mco.ignition.versions import SUPPORTED_TEXT, Version, is_spec2, is_spec3, parse_version
 
 INVALID = "config is not valid"
 EMPTY = "not a config (empty)"
@@ -27,6 +31,7 @@ OUTER = "failed to parse Ignition config: "
 
 _DECODER = msgspec.json.Decoder(t.Config)
 _MINORS = {f"3.{minor}.0": minor for minor in range(6)}
+_GZIP_MAGIC = b"\x1f\x8b"
 # Integers that Go's int cannot hold; the strict decoder takes them.
 _HUGE = re.compile(rb":\s*-?[0-9]{19}")
 
@@ -50,10 +55,24 @@ def parse_and_convert(raw: bytes) -> t.Config:
     """The config alone; errors of the parser carry the prefix of the original's outer function."""
     try:
         return parse(raw).config
+    except ConversionError:
+        raise
     except IgnitionError as error:
         raise IgnitionError(
             OUTER + error.message, report=error.report, path=error.path, hint=error.hint
         ) from error
+
+
+def parse_compressed(raw: bytes) -> t.Config:
+    """Like `parse_and_convert`, for documents that may be gzipped, or gzipped and then base64 encoded."""
+    try:
+        unpacked = binascii.a2b_base64(raw.strip(), strict_mode=True)
+    except ValueError:
+        unpacked = raw
+    for candidate in (unpacked, raw):
+        if candidate.startswith(_GZIP_MAGIC):
+            return parse_and_convert(dataurl.gunzip(candidate))
+    return parse_and_convert(raw)
 
 
 def spec3_error(text: str, report: Report) -> IgnitionError:
@@ -105,6 +124,8 @@ def _exact(raw: bytes) -> Parsed:
         raise _version_error("invalid")
     if is_spec3(version):
         return _spec3(document, version)
+    if is_spec2(version):
+        return Parsed(*v2.parse(document, version))
     raise _version_error("unknown")
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mco.ignition import types as t
+from mco.ignition.v2 import types as v2
 
 
 class Kind(enum.Enum):
@@ -36,8 +37,9 @@ class Field(NamedTuple):
     key: str
     kind: Kind
     type: Any
-    since: int  # the 3.x minor version that introduced the key
+    since: int  # the minor version of spec 3 (or 2) that introduced the key
     concatenates: bool  # a list whose merge is parent + child, duplicates allowed
+    nullable: bool = False  # a struct that may be absent as a whole
 
 
 MINORS = (0, 1, 2, 3, 4, 5)
@@ -57,6 +59,8 @@ _SINCE: dict[tuple[type, str], int] = {
     (t.Tang, "advertisement"): 4,
     (t.Luks, "cex"): 5,
 }
+
+_TABLES = (_SINCE, v2.SINCE)
 
 CONCATENATED: frozenset[tuple[type, str]] = frozenset(
     {
@@ -137,8 +141,11 @@ def fields(struct: type) -> tuple[Field, ...]:
 
 def _field(struct: type, name: str, key: str, hint: Any) -> Field:
     kind, inner = _kind(hint)
-    since = _SINCE.get((struct, name), 0)
-    return Field(name, key, kind, inner, since, (struct, name) in CONCATENATED)
+    since = next(
+        (table[base, name] for base in struct.__mro__ for table in _TABLES if (base, name) in table), 0
+    )
+    nullable = kind is Kind.STRUCT and inner is not hint
+    return Field(name, key, kind, inner, since, (struct, name) in CONCATENATED, nullable)
 
 
 def _kind(hint: Any) -> tuple[Kind, Any]:
@@ -146,11 +153,10 @@ def _kind(hint: Any) -> tuple[Kind, Any]:
     if typing.get_origin(hint) is tuple:
         inner = arguments[0]
         return (Kind.STRINGS if inner is str else Kind.STRUCTS), inner
-    if arguments:
-        return Kind.OPTIONAL, arguments[0]
-    if issubclass(hint, msgspec.Struct):
-        return Kind.STRUCT, hint
-    return Kind.VALUE, hint
+    value = arguments[0] if arguments else hint
+    if issubclass(value, msgspec.Struct):
+        return Kind.STRUCT, value
+    return (Kind.OPTIONAL if arguments else Kind.VALUE), value
 
 
 @cache

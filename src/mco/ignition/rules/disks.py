@@ -9,7 +9,7 @@ from mco.ignition import types as t
 from mco.ignition.report import Findings
 from mco.ignition.rules.nodes import check_path
 
-_GUID = re.compile(r"(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?")
+GUID = re.compile(r"(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?")
 _MAX_PARTITION_LABEL = 36
 
 # Formats: longest label in bytes, and the 3.x minor version that introduced each.
@@ -55,7 +55,7 @@ def check_partition(partition: t.Partition, path: str, out: Findings) -> None:
     elif ":" in label:
         out.error(f"{path}.label", "partition label will be truncated to text before the colon")
     for key, guid in (("guid", partition.guid), ("typeGuid", partition.type_guid)):
-        if guid is not None and not _GUID.fullmatch(guid):
+        if guid is not None and not GUID.fullmatch(guid):
             out.error(f"{path}.{key}", 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"')
 
 

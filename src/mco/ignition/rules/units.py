@@ -6,7 +6,7 @@ from mco.ignition import types as t
 from mco.ignition import units
 from mco.ignition.report import Findings
 
-_EXTENSIONS = frozenset(
+EXTENSIONS = frozenset(
     (
         ".automount",
         ".device",
@@ -25,7 +25,7 @@ _EXTENSIONS = frozenset(
 
 
 def check_unit(unit: t.Unit, path: str, out: Findings) -> None:
-    if _extension(unit.name) not in _EXTENSIONS:
+    if extension(unit.name) not in EXTENSIONS:
         out.error(f"{path}.name", "invalid systemd unit extension")
     options = _options(unit.contents, f"{path}.contents", out)
     if (
@@ -40,7 +40,7 @@ def check_unit(unit: t.Unit, path: str, out: Findings) -> None:
 
 def check_dropin(dropin: t.Dropin, path: str, out: Findings) -> None:
     _options(dropin.contents, f"{path}.contents", out)
-    if _extension(dropin.name) != ".conf":
+    if extension(dropin.name) != ".conf":
         out.error(f"{path}.name", "invalid systemd drop-in extension")
 
 
@@ -53,7 +53,7 @@ def _options(contents: str | None, path: str, out: Findings) -> tuple[units.Opti
         return None
 
 
-def _extension(name: str) -> str:
+def extension(name: str) -> str:
     """From the last dot on, in the last component of a path."""
     last = name.rpartition("/")[2]
     dot = last.rfind(".")
