@@ -60,12 +60,15 @@ class Machine:
             await asyncio.gather(self._running, return_exceptions=True)
             self._running = None
 
+    def _reboot_asked(self) -> None:
+        self._loop.call_soon_threadsafe(self._asked.set)
+
     async def _forever(self) -> None:
         options = Options(kubeconfig=self._kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
         while True:
             self._asked.clear()
             self.machine = FakeMachine(
-                self._folder, on_reboot=lambda: self._loop.call_soon_threadsafe(self._asked.set) and None
+                self._folder, on_reboot=self._reboot_asked
             )
             daemon = asyncio.create_task(Daemon(self.machine.host, options).run())
             asked = asyncio.create_task(self._asked.wait())

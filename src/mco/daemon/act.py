@@ -61,8 +61,8 @@ def prepare(context: Context, action: plan.AnyAction) -> Prepared | None:
             return _write_unit(host, action)
         case plan.RemoveFile(path=path) | plan.RemoveDropin(path=path):
             return _remove(host, path)
-        case plan.MaskUnit(path=path):
-            return _mask(host, path)
+        case plan.MaskUnit():
+            return _mask(host, action)
         case plan.RemoveUnit():
             return _remove_unit(host, action)
         case plan.EnableUnits() | plan.DisableUnits():
@@ -133,18 +133,27 @@ def _write(
     same = status is not None and status.is_file and status.permissions == mode and status.owner == owner
     if same and known and host.root.read(path, follow=False) == data:
         return None
-    if status is not None and status.is_dir and host.root.list(path):
-        raise HostError(
-            f"write {path}: is a directory", path=path, hint="move the directory away, or rename the file"
-        )
+    folders = _empty_folders(host, path) if status is not None and status.is_dir else []
 
     def perform() -> None:
         originals.keep(host.root, path, known=known)
-        if status is not None and status.is_dir:
-            host.root.remove(path)
+        for folder in reversed(folders):
+            host.root.remove(folder)
         host.root.write(path, data, mode=mode, owner=owner)
 
-    return Prepared(perform, _images(host, path))
+    below = [capture(host.root, folder) for folder in reversed(folders[1:])]
+    return Prepared(perform, [*below, *_images(host, path)])
+
+
+def _empty_folders(host: Host, path: str) -> list[str]:
+    """A folder that a config's files left behind, with those below it. One that holds anything is in the way,
+    and somebody's."""
+    found = list(host.root.walk(path))
+    if any(not status.is_dir for _, status in found):
+        raise HostError(
+            f"write {path}: is a directory", path=path, hint="move the directory away, or rename the file"
+        )
+    return [folder for folder, _ in found]
 
 
 def _remove(host: Host, path: str) -> Prepared | None:
@@ -181,6 +190,10 @@ def _write_unit(host: Host, action: plan.WriteUnit) -> Prepared | None:
         return None
 
     def perform() -> None:
+        originals.keep(host.root, action.path, known=action.known)
+        if _is_masked(host, action.path):
+            # Behind a mask nobody sees whether the unit is enabled.
+            host.root.remove(action.path)
         if host.systemd.is_enabled(action.name) == "enabled":
             host.systemd.disable((action.name,))
         write.perform()
@@ -188,13 +201,18 @@ def _write_unit(host: Host, action: plan.WriteUnit) -> Prepared | None:
     return Prepared(perform, write.images, _links_note(host))
 
 
-def _mask(host: Host, path: str) -> Prepared | None:
+def _is_masked(host: Host, path: str) -> bool:
     status = host.root.stat(path)
-    if status is not None and status.is_symlink and status.target == "/dev/null":
+    return status is not None and status.target == "/dev/null"
+
+
+def _mask(host: Host, action: plan.MaskUnit) -> Prepared | None:
+    path = action.path
+    if _is_masked(host, path):
         return None
 
     def perform() -> None:
-        originals.keep(host.root, path, known=False)
+        originals.keep(host.root, path, known=action.known)
         host.root.symlink(path, "/dev/null")
 
     return Prepared(perform, _images(host, path))
@@ -228,7 +246,7 @@ def _preset(host: Host, name: str) -> None:
     try:
         host.systemd.preset(name)
     except HostError as error:
-        _log.warning("unit not reset to its preset", unit=name, error=str(error))
+        _log.info("unit not reset to its preset", unit=name, error=str(error))
 
 
 # Users and kernel

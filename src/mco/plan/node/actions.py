@@ -72,6 +72,7 @@ class WriteUnit(Action, frozen=True, kw_only=True):
 
 class MaskUnit(Action, frozen=True, kw_only=True):
     name: str
+    known: bool = False
 
     @property
     def path(self) -> str:

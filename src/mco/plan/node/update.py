@@ -125,10 +125,10 @@ def _dropins(unit: types.Unit, before: frozenset[str]) -> Iterator[act.AnyAction
 def _unit_file(
     unit: types.Unit, former: types.Unit | None, before: frozenset[str]
 ) -> Iterator[act.AnyAction]:
+    known = act.unit_path(unit.name) in before
     if unit.mask:
-        yield act.MaskUnit(name=unit.name)
+        yield act.MaskUnit(name=unit.name, known=known)
     elif unit.contents:
-        known = act.unit_path(unit.name) in before
         yield act.WriteUnit(name=unit.name, contents=unit.contents, known=known)
     elif unit.mask is False or (former is not None and (former.contents or former.mask)):
         yield act.RemoveUnit(name=unit.name, disable=bool(former and former.contents and not former.mask))
