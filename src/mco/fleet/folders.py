@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator
 from mco.base.errors import HostError, MCOError, Unsupported
 from mco.daemon.provision import provision
 from mco.fleet.components import Component, Supervisor
-from mco.fleet.hosts import FileFacts, Phase, UnitFacts
+from mco.fleet.hosts import OFF, FileFacts, Phase, UnitFacts
 from mco.fleet.instance import Instance
 from mco.host.fake import FakeMachine
 from mco.host.kernel import CMDLINE_FILE
@@ -57,7 +57,9 @@ class FolderHosts:
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
     def phase(self, name: str) -> Phase:
-        machine = self._machines[name]
+        machine = self._machines.get(name)
+        if machine is None:
+            return OFF
         return Phase(text=machine.state.value, boots=machine.boots, note=machine.note)
 
 

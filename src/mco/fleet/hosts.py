@@ -37,6 +37,10 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+OFF = Phase(text="off", boots=0)
+"""A machine that was not started yet."""
+
+
 class Machine(Protocol):
     """Raises MCOError while the machine cannot be asked."""
 

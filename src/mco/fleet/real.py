@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from mco.base.errors import HostError
-from mco.fleet.hosts import FileFacts, Phase, UnitFacts
+from mco.fleet.hosts import OFF, FileFacts, Phase, UnitFacts
 from mco.lab.firstboot import Source
 from mco.lab.instance import Lab
 from mco.lab.machine import Machine
@@ -43,7 +43,9 @@ class RealHosts:
         return self._lab.known()
 
     def phase(self, name: str) -> Phase:
-        machine = self._lab.machines[name]
+        machine = self._lab.machines.get(name)
+        if machine is None:
+            return OFF
         return Phase(text=machine.state.value, boots=machine.boots, note=machine.message)
 
 
