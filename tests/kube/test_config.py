@@ -109,8 +109,9 @@ def test_the_users_own_kubeconfig_is_the_last_resort(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("", "empty or not a mapping", ""),
-        ("[]", "empty or not a mapping", ""),
+        ("", "not one mapping", ""),
+        ("[]", "not one mapping", ""),
+        ("a: b\n---\nc: d", "not one mapping", ""),
         ("{}", "has no current context", "--context"),
         ("current-context: x", 'no context "x"', "known: none"),
         (ONE.replace("cluster: lab,", "cluster: laboratory,"), 'no cluster "laboratory"', "known: lab"),
@@ -131,12 +132,13 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str, hint: s
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["a: [", "\tb: 1", "a: b: c"])
+@pytest.mark.parametrize("text", ["a: [", "\tb: 1", "a: b: c", "kind: Config"])
 def test_what_is_no_yaml_names_the_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(f"kind: Config\n{text}\n")
-    with pytest.raises(InvalidInput, match=r"line [23]"):
+    with pytest.raises(InvalidInput, match=r"line [23]") as caught:
         load(path, environ={})
+    assert caught.value.subject == str(path)
 
 
 def test_credentials_are_never_printed(tmp_path: Path) -> None:

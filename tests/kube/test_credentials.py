@@ -143,8 +143,9 @@ async def test_another_authoritys_server_is_not_believed(tmp_path: Path) -> None
             )
             async with Client(cluster) as client:
                 if verify:
-                    with pytest.raises(Unreachable, match="certificate verify failed"):
+                    with pytest.raises(Unreachable, match="certificate verify failed") as caught:
                         await client.get(NODES, "w1")
+                    assert "certificate authority" in caught.value.hint
                     assert server.asked == []
                 else:
                     await client.get(NODES, "w1")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
+from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput, Unavailable
 from mco.kube.proxy import proxy_for
 
@@ -197,14 +197,10 @@ def resolve(config: Kubeconfig, context: str = "") -> Cluster:
 
 def parse(text: bytes, source: Path) -> Kubeconfig:
     """One kubeconfig. Raises InvalidInput with the file when it is none."""
-    try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = getattr(error, "problem_mark", None)
-        line = f", line {where.line + 1}" if where else ""
-        raise InvalidInput(f"the kubeconfig is not YAML{line}", path=str(source)) from error
+    documents = load_all(text, str(source))
+    document = documents[0] if len(documents) == 1 else None
     if not isinstance(document, dict):
-        raise InvalidInput("the kubeconfig is empty or not a mapping", path=str(source))
+        raise InvalidInput("the kubeconfig is not one mapping", path=str(source))
     return Kubeconfig(
         current_context=str(document.get("current-context") or ""),
         clusters=_named(document, "clusters", "cluster", source),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -22,6 +22,8 @@ _CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 65.0
 """A little more than the 60 s after which a kube-apiserver gives up a request by itself."""
 _READ_BUFFER = 1 << 20
+_AWAY = "is the API server running, and can this machine reach it?"
+_UNTRUSTED = "the kubeconfig's certificate authority and server name must match the server's certificate"
 _FAILURES = (aiohttp.ClientError, TimeoutError, ssl.SSLError, OSError)
 
 
@@ -74,26 +76,25 @@ class HTTPTransport:
     async def _lease(self) -> AsyncIterator[_Pool]:
         """The pool of the present credentials, kept open while it is in use."""
         await self._credentials.refresh()
-        if self._pool is None or self._pool.generation != self._credentials.generation:
-            await self._retire(self._pool)
-            self._pool = _Pool(self._credentials, self._user_agent)
-        pool = self._pool
+        pool = self._current()
         pool.users += 1
         try:
             yield pool
         finally:
             pool.users -= 1
-            if pool in self._retired and pool.users == 0:
-                self._retired.discard(pool)
-                await pool.session.close()
+            await self._close_unused()
 
-    async def _retire(self, pool: _Pool | None) -> None:
-        self._pool = None
-        if pool is None:
-            return
-        if pool.users:
-            self._retired.add(pool)
-        else:
+    def _current(self) -> _Pool:
+        if self._pool is None or self._pool.generation != self._credentials.generation:
+            if self._pool is not None:
+                self._retired.add(self._pool)
+            self._pool = _Pool(self._credentials, self._user_agent)
+        return self._pool
+
+    async def _close_unused(self) -> None:
+        unused = {pool for pool in self._retired if not pool.users}
+        self._retired -= unused
+        for pool in unused:
             await pool.session.close()
 
 
@@ -140,15 +141,16 @@ class _Stream:
 
 
 @contextlib.contextmanager
-def _translated(request: Request) -> Any:
+def _translated(request: Request) -> Iterator[None]:
     try:
         yield
     except _FAILURES as error:
         cause = str(error) or type(error).__name__
+        untrusted = isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError)
         raise Unreachable(
             f"{request.method} {request.path} got no answer: {cause}",
             subject=request.subject,
-            hint="is the API server running, and can this machine reach it?",
+            hint=_UNTRUSTED if untrusted else _AWAY,
         ) from error
 
 

@@ -32,7 +32,7 @@ from mco.kube.errors import (
     is_version_too_large,
 )
 from mco.kube.requests import Selection, WatchFrom
-from mco.kube.store import Indexer, Store, share_strings
+from mco.kube.store import Indexer, Store, share_parts
 from mco.kube.watch import BOOKMARK, DELETED, WatchEvent
 from mco.runtime.logging import Logger
 
@@ -215,7 +215,7 @@ class Informer(Generic[T]):
     def _prepare(self, obj: T) -> T:
         if self._transform is not None:
             obj = self._transform(obj)
-        share_strings(obj)
+        share_parts(obj, self.store.get(obj.key))
         return obj
 
     def _reject(self, error: DecodeError) -> None:

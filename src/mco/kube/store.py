@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, KeysView, ValuesView
-from typing import Any, Generic, TypeVar, get_args
+from enum import Enum
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -14,8 +14,6 @@ from mco.api.meta.objects import Object
 T = TypeVar("T", bound=Object)
 Indexer = Callable[[T], Iterable[str]]
 """The values under which an object is found, as a Node by the pools that select it."""
-
-_LONGEST_SHARED = 512
 
 
 class Store(Generic[T]):
@@ -86,41 +84,62 @@ class Store(Generic[T]):
                 index.pop(value, None)
 
 
-def share_strings(obj: Any) -> None:
-    """Make equal strings of all cached objects one: thousands of nodes repeat the same labels, annotations,
-    condition reasons and config names. Only for objects that nobody else has seen yet."""
-    kind: Any = type(obj)
-    for name, is_text in _shareable(kind):
-        value = getattr(obj, name)
-        if is_text:
-            if type(value) is str and len(value) <= _LONGEST_SHARED:
-                msgspec.structs.force_setattr(obj, name, sys.intern(value))
-        elif isinstance(value, dict):
-            _share_mapping(obj, name, value)
-        elif isinstance(value, tuple):
+class _Kind(Enum):
+    TEXT = 1
+    MAPPING = 2
+    ITEMS = 3
+    STRUCT = 4
+
+
+def share_parts(new: Any, old: Any = None) -> None:
+    """Keep what equal objects have in common only once: `new` takes over the parts that are equal in `old`,
+    its predecessor, and every other text in it becomes the one that is already known. Thousands of nodes
+    repeat the same labels, condition reasons and config names, and an update changes little.
+
+    Only for an object that nobody else has seen yet."""
+    for name, kind in _plan(type(new)):
+        value = getattr(new, name)
+        if not value:
+            continue
+        before = getattr(old, name) if old is not None else None
+        if before == value:
+            msgspec.structs.force_setattr(new, name, before)
+        elif kind is _Kind.TEXT:
+            msgspec.structs.force_setattr(new, name, sys.intern(value))
+        elif kind is _Kind.MAPPING:
+            shared = {sys.intern(key): sys.intern(text) for key, text in value.items()}
+            msgspec.structs.force_setattr(new, name, shared)
+        elif kind is _Kind.ITEMS:
             for item in value:
-                if isinstance(item, msgspec.Struct):
-                    share_strings(item)
-        elif isinstance(value, msgspec.Struct):
-            share_strings(value)
+                share_parts(item)
+        else:
+            share_parts(value, before)
 
 
-def _share_mapping(obj: Any, name: str, mapping: dict[Any, Any]) -> None:
-    if all(type(value) is str and len(value) <= _LONGEST_SHARED for value in mapping.values()):
-        shared = {sys.intern(key): sys.intern(value) for key, value in mapping.items()}
-        msgspec.structs.force_setattr(obj, name, shared)
+def _plan(type_: Any) -> tuple[tuple[str, _Kind], ...]:
+    """The fields worth a look: not numbers, flags and raw bytes."""
+    plan = _PLANS.get(type_)
+    if plan is None:
+        kinds = ((field.name, _kind_of(field.type)) for field in msgspec.structs.fields(type_))
+        plan = tuple((name, kind) for name, kind in kinds if kind is not None and name not in _UNIQUE)
+        _PLANS[type_] = plan
+    return plan
 
 
-@functools.cache
-def _shareable(type_: Any) -> tuple[tuple[str, bool], ...]:
-    """The fields worth a look, with whether they are plain texts; numbers, flags and raw bytes are not."""
-    plan = []
-    for field in msgspec.structs.fields(type_):
-        kinds = set(get_args(field.type) or (field.type,)) - {type(None)}
-        if field.name not in _UNIQUE and not kinds & {int, bool, float, msgspec.Raw}:
-            plan.append((field.name, kinds == {str}))
-    return tuple(plan)
+def _kind_of(type_: Any) -> _Kind | None:
+    variants = [variant for variant in get_args(type_) if variant is not type(None)]
+    if type(None) in get_args(type_) and len(variants) == 1:
+        type_ = variants[0]
+    if type_ is str:
+        return _Kind.TEXT
+    if type_ == dict[str, str]:
+        return _Kind.MAPPING
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return _Kind.STRUCT
+    items = get_args(type_)[:1] if get_origin(type_) is tuple else ()
+    return _Kind.ITEMS if items and _kind_of(items[0]) is _Kind.STRUCT else None
 
 
+_PLANS: dict[Any, tuple[tuple[str, _Kind], ...]] = {}
 _UNIQUE = frozenset({"uid", "resource_version", "last_heartbeat_time", "renew_time"})
 """Different in every object, or soon replaced: sharing them would only fill the table."""
