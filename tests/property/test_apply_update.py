@@ -4,23 +4,23 @@ back from anywhere in it ends exactly where it began."""
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mco.api import names
-from mco.base.errors import MCOError
 from mco.daemon import facts
-from mco.daemon.perform import Interrupted, Performer
+from mco.daemon.perform import Failed, Interrupted, Performer
 from mco.host.effects import Effects
 from mco.host.fake import FakeMachine
 from mco.host.journal import Journal
@@ -94,7 +94,7 @@ def _template() -> Path:
     return folder / "m"
 
 
-@contextmanager
+@contextlib.contextmanager
 def machine() -> Iterator[FakeMachine]:
     with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
         shutil.copytree(_template(), Path(folder) / "m", symlinks=True)
@@ -181,10 +181,8 @@ def test_undoing_from_any_point_gives_the_old_tree(old: Target, new: Target, sto
         journal = Journal(made.root)
         calls = iter(range(10_000))
         performer = Performer(made.host, journal, stop=lambda: next(calls) >= stop_after)
-        try:
+        with contextlib.suppress(Interrupted):
             performer.begin(plan(old, new), b'{"metadata": {"name": "new"}}')
-        except Interrupted:
-            pass
         Performer(made.host, journal).undo("the test says so", reboot=False)
         journal.close()
         assert everything(made.host) == before
@@ -218,12 +216,8 @@ def test_a_failing_action_undoes_the_ones_before_it(old: Target, new: Target) ->
         apply(made.host, EMPTY, old)
         before = everything(made.host)
         journal = Journal(made.root)
-        try:
+        with pytest.raises(Failed, match="/etc/zz"):
             Performer(made.host, journal).begin(plan(old, broken), b"{}")
-        except MCOError as error:
-            assert "/etc/zz" in str(error)
-        else:
-            raise AssertionError("the update did not fail")
         journal.close()
         assert everything(made.host) == before
 

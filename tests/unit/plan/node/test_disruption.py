@@ -1,0 +1,273 @@
+"""What a change does to a running node (spec/node.md 6, 12.11; spec/daemon.md 6.5, 6.6, 15.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mco.api.machineconfiguration import (
+    Action,
+    DisruptionPolicies,
+    FilePolicy,
+    SSHKeyPolicy,
+    UnitPolicy,
+)
+from mco.plan.node import disruption, policies
+from mco.plan.node.diff import compare
+from mco.plan.node.disruption import Disruption, PostAction
+from mco.plan.node.policies import DEFAULT, merged, reload, restart
+from mco.plan.node.target import Target
+from tests.daemon.builders import unit
+from tests.unit.plan.node.configs import CORE, make, users
+
+REBOOT = (PostAction("Reboot"),)
+NONE = (PostAction("None"),)
+GPG = "/etc/machine-config-daemon/no-reboot/containers-gpg.pub"
+REGISTRIES = "/etc/containers/registries.conf"
+
+
+def decide(old: Target, new: Target, known: DisruptionPolicies = DEFAULT) -> Disruption:
+    return disruption.in_cluster(old, new, compare(old, new), known)
+
+
+def added(*paths: str) -> Target:
+    return make(files=dict.fromkeys(paths, "x"))
+
+
+class TestMatching:
+    POLICIES = DisruptionPolicies(
+        files=tuple(
+            FilePolicy(path=path, actions=(reload(f"{number}.service"),))
+            for number, path in enumerate(
+                ("/etc/mco/f1", "/etc/mco/f1/f2", "/etc/mco/f1/f2/f3", "/etc/mco/t")
+            )
+        )
+    )
+
+    @pytest.mark.parametrize(
+        ("path", "matched"),
+        [
+            ("/etc/mco/test", None),
+            ("/etc/mco/t", "/etc/mco/t"),
+            ("/etc/mco/f1/f2/example", "/etc/mco/f1/f2"),
+            ("/etc/mco/f1/f2/f3", "/etc/mco/f1/f2/f3"),
+            ("/etc/mco/f1/other", "/etc/mco/f1"),
+            ("/etc/mco/f10", None),
+            ("/etc/mco", None),
+        ],
+    )
+    def test_the_longest_path_wins(self, path: str, matched: str | None) -> None:
+        found = policies.for_file(self.POLICIES, path)
+        assert (found.path if found else None) == matched
+
+    def test_siblings_and_children_do_not_match(self) -> None:
+        known = DisruptionPolicies(
+            files=tuple(
+                FilePolicy(path=p) for p in ("/etc/mco/f1/t", "/etc/mco/f1/f2/t", "/etc/mco/f1/f2/f3/f4")
+            )
+        )
+        assert policies.for_file(known, "/etc/mco/f1/f2/f3") is None
+
+    def test_the_first_of_equal_paths_wins_and_the_root_never_matches(self) -> None:
+        first, second = (FilePolicy(path="/etc/a", actions=(reload(s),)) for s in ("1.service", "2.service"))
+        known = DisruptionPolicies(files=(FilePolicy(path="/"), first, second))
+        assert policies.for_file(known, "/etc/a") is first
+        assert policies.for_file(known, "/etc/b") is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "actions", "drain"),
+    [
+        (["/etc/other"], REBOOT, True),
+        (["/var/lib/kubelet/config.json"], NONE, False),
+        ([GPG], (PostAction("Reload", "crio.service"),), False),
+        (["/etc/containers/registries.d/a.yaml"], (PostAction("Reload", "crio.service"),), False),
+        ([GPG, "/etc/containers/policy.json"], (PostAction("Reload", "crio.service"),), False),
+        ([GPG, "/var/lib/kubelet/config.json"], (PostAction("Reload", "crio.service"),), False),
+        ([GPG, "/etc/other"], REBOOT, True),
+        (
+            ["/etc/kubernetes/credential-providers/p.yaml", GPG],
+            (PostAction("Restart", "kubelet.service"), PostAction("Reload", "crio.service")),
+            False,
+        ),
+        (
+            ["/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"],
+            (PostAction("Restart", "coreos-update-ca-trust.service"), PostAction("Restart", "crio.service")),
+            False,
+        ),
+    ],
+)
+def test_built_in_policies_of_files(paths: list[str], actions: tuple[PostAction, ...], drain: bool) -> None:
+    for old, new in ((make(), added(*paths)), (added(*paths), make())):
+        found = decide(old, new)
+        assert (found.actions, found.drain) == (actions, drain)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"osImageURL": "x"},
+        {"arguments": ["a"]},
+        {"kernelType": "realtime"},
+        {"extensions": ["usbguard"]},
+    ],
+)
+def test_changes_of_the_system_reboot(change: dict[str, Any]) -> None:
+    found = decide(make(), make(**change))
+    assert (found.actions, found.drain, found.reboot) == (REBOOT, True, True)
+    assert len(found.because) == 1
+
+
+def test_units_follow_their_own_policies() -> None:
+    known = merged(DisruptionPolicies(units=(UnitPolicy(name="a.service", actions=(restart("a.service"),)),)))
+    old, new = make(), make(units=[unit("a.service", "[Unit]\n")])
+    assert decide(old, new, known).actions == (PostAction("Restart", "a.service"),)
+    assert decide(old, make(units=[unit("b.service", "[Unit]\n")]), known).actions == REBOOT
+
+
+def test_keys_do_nothing_by_default_and_come_last() -> None:
+    old, new = make(), make(files={GPG: "x"}, ignition=users(CORE))
+    assert decide(make(), make(ignition=users(CORE))).actions == NONE
+    known = merged(DisruptionPolicies(sshkey=SSHKeyPolicy(actions=(restart("sshd.service"),))))
+    wanted = (PostAction("Reload", "crio.service"), PostAction("Restart", "sshd.service"))
+    assert decide(old, new, known).actions == wanted
+
+
+def test_a_drain_action_drains_and_stays_in_the_list() -> None:
+    known = DisruptionPolicies(
+        files=(FilePolicy(path="/etc/a", actions=(Action(type="Drain"), restart("a.service"))),)
+    )
+    found = decide(make(), added("/etc/a"), known)
+    assert (found.drain, found.reboot) == (True, False)
+    assert found.actions == (PostAction("Drain"), PostAction("Restart", "a.service"))
+
+
+def test_an_empty_action_list_does_nothing_at_all() -> None:
+    known = DisruptionPolicies(files=(FilePolicy(path="/etc/a"),))
+    assert decide(make(), added("/etc/a"), known).actions == ()
+
+
+def test_a_reordering_does_nothing_at_all() -> None:
+    old, new = make(files={"/etc/a": "x", "/etc/b": "x"}), make(files={"/etc/b": "x", "/etc/a": "x"})
+    assert decide(old, new).actions == ()
+
+
+def test_equal_configs_do_nothing() -> None:
+    assert decide(make(), make()).actions == NONE
+
+
+def test_the_force_file_reboots() -> None:
+    changes = compare(make(), make(), forced=True)
+    assert disruption.in_cluster(make(), make(), changes, DEFAULT).actions == REBOOT
+
+
+class TestMerging:
+    def test_a_user_entry_takes_the_place_of_a_default(self) -> None:
+        user = DisruptionPolicies(files=(FilePolicy(path=REGISTRIES, actions=(restart("a.service"),)),))
+        found = merged(user)
+        assert [f.path for f in found.files] == [f.path for f in DEFAULT.files]
+        assert found.files[3].actions == (restart("a.service"),)
+
+    def test_others_follow_in_the_users_order(self) -> None:
+        user = DisruptionPolicies(files=tuple(FilePolicy(path=p) for p in ("/z", "/a")))
+        assert [f.path for f in merged(user).files[-2:]] == ["/z", "/a"]
+
+    def test_no_key_actions_leave_the_default(self) -> None:
+        assert merged(DisruptionPolicies()).sshkey == DEFAULT.sshkey
+
+
+def registries(**entries: Any) -> str:
+    """TOML with `registry` tables from (location, fields) pairs."""
+    lines = []
+    search = entries.pop("search", None)
+    if search is not None:
+        lines.append(f"unqualified-search-registries = {search}")
+    for location, fields in entries.items():
+        lines += ["[[registry]]", f'location = "{location}.io"']
+        mirrors = fields.pop("mirrors", {})
+        lines += [f"{key.replace('_', '-')} = {value}" for key, value in fields.items()]
+        for mirror, pull in mirrors.items():
+            lines += ["[[registry.mirror]]", f'location = "{mirror}"']
+            lines += [f'pull-from-mirror = "{pull}"'] if pull else []
+    return "\n".join(lines) + "\n"
+
+
+def conf(text: str | None) -> Target:
+    return make(files={} if text is None else {REGISTRIES: text})
+
+
+DIGEST = "digest-only"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "drain"),
+    [
+        (registries(a={}), registries(a={}) + "#x\n", False),
+        (registries(), registries(a={"mirrors": {"m": DIGEST}}), False),
+        (registries(), registries(a={}), True),
+        (registries(), registries(a={"mirror_by_digest_only": "true"}), False),
+        (registries(a={}), registries(), True),
+        (registries(a={"mirrors": {"m": ""}}), registries(a={}), True),
+        (registries(a={}), registries(a={"mirrors": {"m": DIGEST}}), False),
+        (
+            registries(b={"blocked": "true"}),
+            registries(b={"blocked": "true"}, a={"mirrors": {"m": DIGEST}}),
+            False,
+        ),
+        (registries(a={}), registries(a={"mirrors": {"m": ""}}), True),
+        (registries(search='["a", "b"]'), registries(search='["b"]'), True),
+        (registries(search='["a", "b"]'), registries(search='["b", "a"]'), True),
+        (registries(search='["a"]'), registries(search='["a", "b"]'), False),
+        (registries(a={"prefix": '"x"'}), registries(a={"prefix": '"y"'}), True),
+        (registries(a={"blocked": "true"}), registries(a={}), True),
+        (registries(a={}), registries(a={"insecure": "true"}), True),
+        (
+            registries(a={"mirrors": {"m": ""}}, b={"mirrors": {"n": ""}}),
+            registries(a={"mirrors": {"m": DIGEST}}, b={}),
+            True,
+        ),
+        (registries(a={"mirrors": {"m": ""}}), registries(a={"mirrors": {"m": DIGEST}}), False),
+        (registries(a={"mirrors": {"m": DIGEST}}), registries(a={"mirrors": {"m": "tag-only"}}), True),
+        (
+            registries(a={"mirror_by_digest_only": "true", "mirrors": {"m": ""}}),
+            registries(a={"mirror_by_digest_only": "true", "mirrors": {"m": "", "n": ""}}),
+            False,
+        ),
+        (None, registries(a={"mirrors": {"m": DIGEST}}), False),
+        (registries(a={}), None, True),
+    ],
+)
+def test_registries_drain_only_when_pods_can_be_hurt(old: str | None, new: str | None, drain: bool) -> None:
+    found = decide(conf(old), conf(new))
+    assert found.actions == (PostAction("Special", "crio"),)
+    assert found.drain is drain
+
+
+class TestFirstBoot:
+    @pytest.mark.parametrize(
+        ("files", "more", "actions"),
+        [
+            ({"/etc/other": "x"}, {}, REBOOT),
+            ({"/var/lib/kubelet/config.json": "x"}, {}, NONE),
+            ({"/etc/kubernetes/kubelet-ca.crt": "x"}, {}, NONE),
+            ({}, {"ignition": users(CORE)}, NONE),
+            ({"/etc/nmstate/openshift/a.yml": "x"}, {}, NONE),
+            ({"/etc/nmstate/openshift/deep/a.yml": "x"}, {}, REBOOT),
+            ({REGISTRIES: ""}, {}, (PostAction("Reload", "crio"),)),
+            ({GPG: "x"}, {}, (PostAction("Reload", "crio"),)),
+            ({"/etc/containers/registries.d/a": "x"}, {}, (PostAction("Reload", "crio"),)),
+            ({REGISTRIES: "", "/var/lib/kubelet/config.json": "x"}, {}, (PostAction("Reload", "crio"),)),
+            ({REGISTRIES: ""}, {"osImageURL": "x", "ignition": users(CORE)}, REBOOT),
+            ({policies.USER_CA_ANCHOR: "x"}, {}, (PostAction("Restart", "crio"),)),
+            ({policies.USER_CA_ANCHOR: "x", GPG: "x"}, {}, (PostAction("Restart", "crio"),)),
+            ({}, {"units": [unit("a.service", "[Unit]\n")]}, REBOOT),
+            ({}, {"arguments": ["a"]}, REBOOT),
+        ],
+    )
+    def test_actions(
+        self, files: Mapping[str, str], more: dict[str, Any], actions: tuple[PostAction, ...]
+    ) -> None:
+        old, new = make(), make(files=files, **more)
+        assert disruption.at_first_boot(old, new, compare(old, new)).actions == actions
