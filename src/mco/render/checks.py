@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import msgspec
 
@@ -12,6 +13,7 @@ from mco.api.machineconfig import MachineConfig, MachineConfigSpec
 from mco.base.errors import MCOError, RenderError
 from mco.ignition.report import IgnitionError
 from mco.ignition.types import Config
+from mco.ignition.v2.errors import ConversionError
 from mco.render.sources import Sources, raw_config
 
 EXTENSIONS = (
@@ -25,7 +27,6 @@ EXTENSIONS = (
 )
 
 _HIGHEST_FILE_MODE = 0o777
-_CONVERSION_FAILED = "failed to convert Ignition config spec v2 to v3"
 
 
 class Versions(msgspec.Struct, frozen=True):
@@ -77,12 +78,9 @@ def check_config(config: MachineConfig, sources: Sources) -> None:
 
 
 def _check_ignition(raw: msgspec.Raw, sources: Sources) -> None:
-    try:
+    # The original converts version 2 only when it merges, so that error must not come before others.
+    with suppress(ConversionError):
         check_modes(sources.parse(raw).config)
-    except IgnitionError as error:
-        # The original converts version 2 only when it merges, so that error must not come before others.
-        if not error.message.startswith(_CONVERSION_FAILED):
-            raise
 
 
 def of_config(config: MachineConfig, error: MCOError) -> RenderError:

@@ -28,10 +28,12 @@ class BaseImages(msgspec.Struct, frozen=True):
 
 
 class MergedSpec(msgspec.Struct, frozen=True):
-    """The fields of the rendered spec. `ignition_inputs`: indexes of the inputs that `origins` counts."""
+    """The fields of the rendered spec. `configs` are those that were merged and that `origins` counts,
+    `ignition_inputs` the indexes of the inputs which they belong to."""
 
     config: t.Config
     origins: Origins
+    configs: tuple[t.Config, ...]
     ignition_inputs: tuple[int, ...]
     os_image: str
     extensions_image: str
@@ -43,7 +45,8 @@ class MergedSpec(msgspec.Struct, frozen=True):
 
 def merge(ordered: Sequence[MachineConfig], images: BaseImages, sources: Sources) -> MergedSpec:
     """`ordered` as `in_merge_order` gives it, at least one. Raises RenderError."""
-    config, origins, ignition_inputs = _ignition(ordered, sources)
+    ignition_inputs, configs = _ignition(ordered, sources)
+    merged = merge_all(configs, plain_children=True)
     specs = [item.spec for item in ordered]
     users = [item.spec for item in ordered if not is_generated(item)]
     kernel_type = _last([spec.kernel_type for spec in specs if is_special(spec.kernel_type)], _DEFAULT_KERNEL)
@@ -55,8 +58,9 @@ def merge(ordered: Sequence[MachineConfig], images: BaseImages, sources: Sources
             hint=f"remove {KERNEL_DEVEL}, or use kernelType {_DEFAULT_KERNEL}",
         )
     return MergedSpec(
-        config=config,
-        origins=origins,
+        config=_overwriting(merged.config),
+        origins=merged.origins,
+        configs=configs,
         ignition_inputs=ignition_inputs,
         os_image=_last([spec.os_image_url for spec in users if spec.os_image_url], images.os),
         extensions_image=_last(
@@ -98,8 +102,8 @@ def spec_fields(merged: MergedSpec, config: Any) -> dict[str, Any]:
 
 def _ignition(
     ordered: Sequence[MachineConfig], sources: Sources
-) -> tuple[t.Config, Origins, tuple[int, ...]]:
-    """The merged config with its origins, and which inputs took part.
+) -> tuple[tuple[int, ...], tuple[t.Config, ...]]:
+    """Which inputs take part, and their configs.
 
     The first input always takes part, with the empty config if it has none: with two or more, explicit
     `compression: ""` disappears."""
@@ -111,8 +115,7 @@ def _ignition(
             continue
         inputs.append(index)
         configs.append(t.EMPTY if raw is None else _parsed(item, raw, sources))
-    merged = merge_all(configs, plain_children=True)
-    return _overwriting(merged.config), merged.origins, tuple(inputs)
+    return tuple(inputs), tuple(configs)
 
 
 def _parsed(item: MachineConfig, raw: msgspec.Raw, sources: Sources) -> t.Config:

@@ -357,6 +357,7 @@ class TestFields:
             mc("6", fips=True),
             mc("7", core(passwordHash="hash")),
             mc("8", core(sshAuthorizedKeys=["1234"])),
+            mc("9", {"version": "2.2.0"}),
         )
         user = {"name": "core", "passwordHash": "hash", "sshAuthorizedKeys": ["5678", "1234"]}
         assert result.spec["config"]["passwd"]["users"] == [user]
@@ -528,6 +529,25 @@ class TestVersions:
 
     def test_offline_no_version_matters(self) -> None:
         assert rendered(mc("a", generated_by="whoever")).source == ("a",)
+
+
+def old(name: str, *users: str) -> MachineConfig:
+    """A config of Ignition 2.2 that is valid; with users other than core it cannot be converted."""
+    return mc(name, {"version": "2.2.0", "passwd": {"users": [{"name": user} for user in users]}})
+
+
+class TestOldIgnition:
+    def test_it_is_converted(self) -> None:
+        assert rendered(old("a", "core")).spec["config"] == {
+            "ignition": {"version": "3.5.0"},
+            "passwd": {"users": [{"name": "core"}]},
+        }
+
+    def test_a_failed_conversion_comes_after_the_checks_of_all_inputs(self) -> None:
+        text = "unexpected user with name: x. Only core user is supported"
+        assert text in str(refused(old("a", "x"), mc("b")))
+        assert refused(old("a", "x"), mc("b")).subject == "MachineConfig/a"
+        assert "kernelType=y is invalid" in str(refused(old("a", "x"), mc("b", kernelType="y")))
 
 
 class TestSize:
