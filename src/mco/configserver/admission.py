@@ -18,8 +18,6 @@ from mco.api.bootstraptokens import BootstrapToken
 from mco.api.core import Secret
 from mco.base.errors import InvalidInput, MCOError
 
-_NOBODY = "0" * bootstraptokens.SECRET_LENGTH
-
 
 class Admission(msgspec.Struct, frozen=True):
     """`token` goes into the kubeconfig; `token_id` and `machine` are empty for the shared token."""
@@ -39,6 +37,10 @@ class Refused(MCOError):
         super().__init__(message)
         self.status = status
         self.token_id = token_id
+
+
+class UnknownToken(Refused):
+    """A token that is not in the book; it may have been made a moment ago."""
 
 
 class TokenBook:
@@ -62,14 +64,14 @@ class TokenBook:
         self._tokens.pop(secret_name.removeprefix(bootstraptokens.NAME_PREFIX), None)
 
     def check(self, text: str, pool: str, now: datetime) -> BootstrapToken:
-        """The token, if it may fetch `pool`'s config now. Raises Refused.
-
-        An unknown id takes as long as a wrong secret, and says the same."""
+        """The token, if it may fetch `pool`'s config now. Raises UnknownToken or another Refused."""
         parts = bootstraptokens.split(text)
-        token_id, secret = parts or ("", _NOBODY)
-        token = self._tokens.get(token_id)
-        same = hmac.compare_digest(secret.encode(), (token.secret if token else _NOBODY).encode())
-        if token is None or not same:
+        if parts is None:
+            raise Refused("what was shown is not a join token", status=401)
+        token = self._tokens.get(parts[0])
+        if token is None:
+            raise UnknownToken("the join token is not known", status=401, token_id=parts[0])
+        if not hmac.compare_digest(parts[1].encode(), token.secret.encode()):
             raise Refused("the join token is not known", status=401)
         if token.expired(now):
             raise Refused("the join token has expired", status=401, token_id=token.id)

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from mco.base.errors import InvalidInput, MCOError, NotFound
-from mco.configserver.admission import Admission, Refused
+from mco.configserver.admission import Admission, Refused, UnknownToken
 from mco.configserver.negotiate import negotiate
 from mco.configserver.prepared import Prepared
 from mco.configserver.routes import Plain, resolve
@@ -24,6 +24,10 @@ from mco.runtime.logging import Logger
 _log = Logger("mco.configserver")
 
 Admit = Callable[[str, str, datetime], Admission]
+"""From the Authorization header, the pool and the time. Raises Refused."""
+
+Lookup = Callable[[str], Awaitable[None]]
+"""Look for a token that is not known, by its id; never raises."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,33 +84,52 @@ class NoAudit:
 
 
 class Front:
-    def __init__(self, configs: Configs, admit: Admit, clock: Clock, audit: Audit | None = None) -> None:
+    def __init__(
+        self,
+        configs: Configs,
+        admit: Admit,
+        clock: Clock,
+        audit: Audit | None = None,
+        lookup: Lookup | None = None,
+    ) -> None:
         self._configs = configs
         self._admit = admit
         self._clock = clock
         self._audit = audit or NoAudit()
+        self._lookup = lookup
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
-        """The response, or an awaitable of it where bytes have to be prepared first. Never raises."""
+        """The response, or an awaitable of it where something is fetched or made first. Never raises."""
         route = resolve(request.method, request.target)
         if isinstance(route, Plain):
             return _plain(route)
         try:
-            admission = self._admit(request.authorization, route.pool, self._clock.now())
+            admission = self._admission(request, route.pool)
             version = negotiate(request.accept)
             prepared = self._configs.ready(route.pool, version)
             if prepared is None:
-                return self._prepare(request, route.pool, version, admission)
+                return self._answer_later(request, route.pool)
             return self._serve(request, route.pool, prepared, admission)
+        except UnknownToken as error:
+            if self._lookup is None:
+                return self._failed(request, route.pool, error)
+            return self._answer_later(request, route.pool, error.token_id)
         except Exception as error:
             return self._failed(request, route.pool, error)
 
-    async def _prepare(self, request: Request, pool: str, version: str, admission: Admission) -> Response:
+    async def _answer_later(self, request: Request, pool: str, token_id: str = "") -> Response:
         try:
-            prepared = await self._configs.prepare(pool, version)
+            if token_id and self._lookup is not None:
+                await self._lookup(token_id)
+            admission = self._admission(request, pool)
+            version = negotiate(request.accept)
+            prepared = self._configs.ready(pool, version) or await self._configs.prepare(pool, version)
             return self._serve(request, pool, prepared, admission)
         except Exception as error:
             return self._failed(request, pool, error)
+
+    def _admission(self, request: Request, pool: str) -> Admission:
+        return self._admit(request.authorization, pool, self._clock.now())
 
     def _serve(self, request: Request, pool: str, prepared: Prepared, admission: Admission) -> Response:
         response = Response(200, (("Content-Type", "application/json"),), prepared.body(admission.token))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
 import ssl
 
@@ -32,6 +33,9 @@ class Server:
         self._connections = Connections()
         self._listeners: list[asyncio.Server] = []
 
+    def _connection(self) -> Connection:
+        return Connection(self._answer, self._limits, self._connections)
+
     @property
     def connections(self) -> int:
         return len(self._connections)
@@ -47,7 +51,7 @@ class Server:
         bound = _bind(host, port)
         chosen: int = bound.getsockname()[1]
         server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._answer, self._limits, self._connections),
+            self._connection,
             sock=bound,
             ssl=context,
             backlog=_BACKLOG,
@@ -96,3 +100,9 @@ def _bind(host: str, port: int) -> socket.socket:
     # Connections inherit it from the listener.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
     return bound
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many connections as the system lets it have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

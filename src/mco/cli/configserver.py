@@ -1,0 +1,160 @@
+"""`mco configserver`: serves first-boot configs, from a cluster or from an installation's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from mco.configserver.process import Listeners
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LISTENER_OPTIONS = (
+    click.option(
+        "--secure-port", type=click.IntRange(0, 65535), default=22623, show_default=True, help="HTTPS port."
+    ),
+    click.option(
+        "--insecure-port",
+        type=click.IntRange(0, 65535),
+        default=0,
+        show_default=True,
+        help="Plain HTTP port with the same contents; 0 is off. The original's is 22624.",
+    ),
+    click.option("--bind", default="", help="Address to listen on; all if left out."),
+    click.option(
+        "--cert",
+        type=click.Path(path_type=Path),
+        default=Path("/etc/ssl/mcs/tls.crt"),
+        show_default=True,
+        help="Serving certificate, PEM; read again when it changes.",
+    ),
+    click.option(
+        "--key",
+        type=click.Path(path_type=Path),
+        default=Path("/etc/ssl/mcs/tls.key"),
+        show_default=True,
+        help="Its private key, PEM.",
+    ),
+    click.option(
+        "--tls-cipher-suites",
+        default="",
+        help="Suites of TLS 1.2, comma separated; Intermediate if left out.",
+    ),
+    click.option(
+        "--tls-min-version", default="VersionTLS12", show_default=True, help="VersionTLS12 or VersionTLS13."
+    ),
+    click.option(
+        "--payload-version", default="", help="Version of the release this belongs to, for the log."
+    ),
+    click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error."),
+)
+
+
+def listener_options(function: F) -> F:
+    for option in reversed(_LISTENER_OPTIONS):
+        function = option(function)
+    return function
+
+
+@click.group()
+def command() -> None:
+    """Serve the config of its pool to each machine that boots for the first time."""
+
+
+@command.command()
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="Where the API is; found as kubectl finds it."
+)
+@click.option(
+    "--apiserver-url", required=True, help="URL of the API as machines reach it; goes to each of them."
+)
+@click.option("--require-token", is_flag=True, help="Serve only machines that show a join token.")
+@click.option(
+    "--bootstrap-token-dir",
+    type=click.Path(path_type=Path),
+    default=Path("/etc/mcs/bootstrap-token"),
+    show_default=True,
+    help="Folder with `token` and `ca.crt` for machines without a join token.",
+)
+@listener_options
+def start(
+    kubeconfig: Path | None,
+    apiserver_url: str,
+    require_token: bool,
+    bootstrap_token_dir: Path,
+    **listening: Any,
+) -> None:
+    """Serve what a cluster says."""
+    from mco.configserver.cluster import Access
+    from mco.configserver.process import run_cluster
+    from mco.kube.config import load
+
+    listeners = _prepare(listening)
+    cluster = load(kubeconfig)
+    access = Access(server=apiserver_url, token_folder=bootstrap_token_dir, authorities=cluster.ca.read())
+    _run(run_cluster(cluster, access, listeners, require_token=require_token))
+
+
+@command.command()
+@click.option(
+    "--server-basedir",
+    type=click.Path(path_type=Path),
+    default=Path("/etc/mcs/bootstrap"),
+    show_default=True,
+    help="Folder with machine-pools, machine-configs and controller-config.",
+)
+@click.option(
+    "--bootstrap-kubeconfig",
+    type=click.Path(path_type=Path),
+    default=Path("/etc/kubernetes/kubeconfig"),
+    show_default=True,
+    help="The kubeconfig that machines get.",
+)
+@click.option(
+    "--bootstrap-certs",
+    multiple=True,
+    metavar="REGISTRY=FILE",
+    help="Authority of a registry, a file in the base folder; repeatable.",
+)
+@listener_options
+def bootstrap(
+    server_basedir: Path, bootstrap_kubeconfig: Path, bootstrap_certs: tuple[str, ...], **listening: Any
+) -> None:
+    """Serve an installation's files to its first machines."""
+    from mco.configserver.bootstrap import BootstrapConfigs
+    from mco.configserver.process import run_bootstrap
+
+    configs = BootstrapConfigs(server_basedir, bootstrap_kubeconfig, bootstrap_certs)
+    _run(run_bootstrap(configs, _prepare(listening)))
+
+
+def _prepare(listening: dict[str, Any]) -> Listeners:
+    from mco.configserver.process import Listeners
+    from mco.configserver.tls import profile
+    from mco.runtime import logging, version
+
+    logging.configure(listening["log_level"])
+    logging.Logger("mco.configserver").info(
+        "starting", version=version.RAW, payload_version=listening["payload_version"]
+    )
+    return Listeners(
+        certificate=listening["cert"],
+        key=listening["key"],
+        profile=profile(listening["tls_cipher_suites"].split(","), listening["tls_min_version"]),
+        bind=listening["bind"],
+        secure_port=listening["secure_port"],
+        insecure_port=listening["insecure_port"] or None,
+    )
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    import uvloop
+
+    from mco.configserver.server import raise_file_limit
+
+    raise_file_limit()
+    uvloop.run(main)
