@@ -6,13 +6,16 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mco.apiserver.auth.user import MASTERS
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.definitions import Definitions
 from mco.apiserver.store.revision import Revision
 from mco.apiserver.store.store import Store
+from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.watch.hub import Hub
 from mco.apiserver.writes.deletions import Deletions
-from mco.apiserver.writes.writes import Writes
+from mco.apiserver.writes.garbage import Garbage
+from mco.apiserver.writes.writes import Options, Writes
 
 
 class Core:
@@ -25,8 +28,11 @@ class Core:
         self.hub = Hub(self.store.at)
         self.hub.reached = self.store.current()
         self.writes = Writes(self.store)
-        self.deletions = Deletions(self.store, self.catalog, self.writes)
+        self.deletions = Deletions(self.writes)
         self.definitions.load(self.store)
+        self.garbage = Garbage(self.store, self.catalog, self.writes, self.own)
+        self.garbage.load()
+        self.writes.on_commit = self.garbage.observe
 
     def end_watches(self) -> None:
         for watcher in tuple(self.hub.watchers()):
@@ -34,6 +40,10 @@ class Core:
 
     def close(self) -> None:
         self.store.close()
+
+    def own(self) -> Options:
+        """For what the server itself writes."""
+        return Options(Writer("system:apiserver", (MASTERS,), self.now()))
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -46,6 +56,8 @@ class Core:
 
     def _committed(self, revisions: list[Revision]) -> None:
         # Definitions first: whoever hears that a CustomResourceDefinition exists may use it at once.
-        for revision in revisions:
-            self.definitions.observe(revision)
+        changed = [self.definitions.observe(revision) for revision in revisions]
         self.hub.hand_out(revisions)
+        for resource in filter(None, changed):
+            # Watches that began under another schema end; their clients start again under the new one.
+            self.hub.end_all(resource)

@@ -12,15 +12,12 @@ import msgspec
 
 from mco.apiserver import credentials
 from mco.apiserver.auth.authenticate import Authenticator
-from mco.apiserver.auth.authorize import Authorizer
 from mco.apiserver.auth.tokens import BootstrapTokens
 from mco.apiserver.auth.user import User
 from mco.apiserver.core import Core
 from mco.apiserver.http.app import Application
 from mco.apiserver.http.listener import Listener, bind, tls_context
 from mco.apiserver.registry.builtin import NAMESPACES
-from mco.apiserver.strategies.strategy import Writer
-from mco.apiserver.writes.writes import Options
 from mco.pki import files
 
 TICK_SECONDS = 30.0
@@ -60,20 +57,22 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         keys = credentials.prepare(folder, _names(settings), url, now)
         listener = Listener(_application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
         await listener.start(sockets)
-        ticker = asyncio.create_task(_tick(core))
+        tasks = [asyncio.create_task(_tick(core)), asyncio.create_task(core.garbage.run())]
         try:
             yield Running(url, keys.kubeconfig, core)
         finally:
-            ticker.cancel()
             core.end_watches()
             await listener.stop()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
     finally:
         core.close()
 
 
 def _application(core: Core, settings: Settings) -> Application:
     tokens = BootstrapTokens(core.store.get)
-    return Application(core, Authenticator(settings.tokens, tokens.user_of), Authorizer())
+    return Application(core, Authenticator(settings.tokens, tokens.user_of))
 
 
 def _names(settings: Settings) -> Sequence[str]:
@@ -86,8 +85,7 @@ async def _ensure_namespaces(core: Core) -> None:
     assert served is not None
     for name in NAMESPACES:
         if core.store.get(served.key("", name)) is None:
-            writer = Options(Writer("system:apiserver", (), core.now()))
-            await core.writes.create(served, "", {"metadata": {"name": name}}, writer)
+            await core.writes.create(served, "", {"metadata": {"name": name}}, core.own())
 
 
 async def _tick(core: Core) -> None:

@@ -15,8 +15,8 @@ from mco.apiserver import errors
 from mco.apiserver.auth.user import NOBODY, User, authenticated
 from mco.apiserver.http.request import Request
 
-Lookup = Callable[[str], User | None]
-"""From a bearer token to its user."""
+Lookup = Callable[[str, datetime], User | None]
+"""From a bearer token to its user, at a time."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -52,16 +52,17 @@ class Authenticator:
 
     def user_of(self, request: Request) -> User:
         """Raises StatusError 401 for a credential that is not valid (any more)."""
+        now = datetime.now(UTC)
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            user = self._static.get(_digest(token.strip())) or self._bootstrap(token.strip())
+            user = self._static.get(_digest(token.strip())) or self._bootstrap(token.strip(), now)
             if user is None:
                 raise errors.unauthorized()
             return user
         if request.connection.peer is None:
             return NOBODY
         identity = identity_of(request.connection.peer)
-        if identity is None or not identity.begins <= datetime.now(UTC) <= identity.ends:
+        if identity is None or not identity.begins <= now <= identity.ends:
             raise errors.unauthorized()
         return identity.user
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 import hmac
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from mco.api import bootstraptokens
+from mco.api.core import Secret
+from mco.apiserver.auth.rules import BOOTSTRAPPERS
 from mco.apiserver.auth.user import User, authenticated
 from mco.apiserver.store.revision import Key, Revision
 from mco.base.errors import InvalidInput
 
-BOOTSTRAPPERS = "system:bootstrappers"
-SECRET_TYPE = "bootstrap.kubernetes.io/token"
-_TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})\Z")
-_GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\Z")
+_GROUP = re.compile(rf"{bootstraptokens.GROUP_PREFIX}[a-z0-9:-]{{0,255}}[a-z0-9]\Z")
 
 
 def read_token_file(path: Path) -> dict[str, User]:
@@ -46,43 +44,29 @@ class BootstrapTokens:
     def __init__(self, read: Callable[[Key], Revision | None]) -> None:
         self._read = read
 
-    def user_of(self, token: str) -> User | None:
-        match = _TOKEN.match(token)
-        if match is None:
+    def user_of(self, text: str, now: datetime) -> User | None:
+        """The user behind a token, None when there is no such token (any more)."""
+        parts = bootstraptokens.split(text)
+        if parts is None:
             return None
-        identifier, secret = match.groups()
-        revision = self._read(Key("secrets", "kube-system", f"bootstrap-token-{identifier}"))
+        identifier, secret = parts
+        name = bootstraptokens.NAME_PREFIX + identifier
+        revision = self._read(Key("secrets", bootstraptokens.NAMESPACE, name))
         if revision is None:
             return None
-        stored = msgspec.json.decode(revision.data)
-        data = _decoded(stored)
-        if stored.get("type") != SECRET_TYPE or data.get("token-id") != identifier:
+        stored = msgspec.json.decode(revision.data, type=Secret)
+        try:
+            token = bootstraptokens.from_secret(stored)
+        except InvalidInput:
             return None
-        if not hmac.compare_digest(data.get("token-secret", "").encode(), secret.encode()):
+        same = hmac.compare_digest(token.secret.encode(), secret.encode())
+        if not same or not token.authenticates or token.expired(now):
             return None
-        if data.get("usage-bootstrap-authentication") != "true" or _expired(data.get("expiration", "")):
-            return None
-        extra = (group.strip() for group in data.get("auth-extra-groups", "").split(","))
-        groups = (BOOTSTRAPPERS, *(group for group in extra if _GROUP.match(group)))
+        groups = (BOOTSTRAPPERS, *_extra_groups(stored))
         return authenticated(f"system:bootstrap:{identifier}", groups, identifier)
 
 
-def _decoded(secret: dict[str, Any]) -> dict[str, str]:
-    result = {}
-    for key, value in (secret.get("data") or {}).items():
-        try:
-            result[key] = base64.b64decode(value, validate=True).decode()
-        except (binascii.Error, ValueError):
-            continue
-    return result
-
-
-def _expired(text: str) -> bool:
-    """A time that cannot be read has passed: a typing error must not make a token live forever."""
-    if not text:
-        return False
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return True
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) <= datetime.now(UTC)
+def _extra_groups(secret: Secret) -> list[str]:
+    text = (secret.data or {}).get("auth-extra-groups", "")
+    groups = (group.strip() for group in base64.b64decode(text).decode(errors="replace").split(","))
+    return [group for group in groups if _GROUP.match(group)]

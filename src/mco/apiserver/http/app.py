@@ -10,15 +10,17 @@ from starlette.datastructures import Headers, QueryParams
 
 from mco.apiserver import errors
 from mco.apiserver.auth.authenticate import Authenticator
-from mco.apiserver.auth.authorize import Authorizer
+from mco.apiserver.auth.authorize import require
 from mco.apiserver.core import Core
 from mco.apiserver.errors import StatusError
 from mco.apiserver.http import fixed, lists, objects, watches
 from mco.apiserver.http.discovery import discover
+from mco.apiserver.http.evictions import evict
 from mco.apiserver.http.openapi import describe
 from mco.apiserver.http.protocol import connection_of
 from mco.apiserver.http.request import Request, parse_target
 from mco.apiserver.http.respond import Answer, encode, send_answer
+from mco.apiserver.registry.builtin import EVICTION
 from mco.apiserver.registry.served import Served
 from mco.base.errors import MCOError, Unavailable
 
@@ -28,10 +30,9 @@ log = logging.getLogger("mco.apiserver")
 class Application:
     """One per server; requests share nothing but the core."""
 
-    def __init__(self, core: Core, authenticator: Authenticator, authorizer: Authorizer) -> None:
+    def __init__(self, core: Core, authenticator: Authenticator) -> None:
         self._core = core
         self._authenticator = authenticator
-        self._authorizer = authorizer
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers, query = Headers(scope=scope), QueryParams(scope["query_string"])
@@ -64,7 +65,7 @@ class Application:
     async def _answer(self, request: Request) -> Answer:
         core, target = self._core, request.target
         request.user = self._authenticator.user_of(request)
-        self._authorizer.require(request.user, request)
+        require(request)
         if not target.resource:
             answer = fixed.answer(core, request) or discover(core.catalog, request)
             answer = answer or describe(core.catalog, request)
@@ -76,32 +77,43 @@ class Application:
         served = core.catalog.find(target.group, target.version, target.resource)
         if served is None or not _scope_fits(served, request):
             raise errors.no_such_path()
-        if target.subresource and target.subresource not in served.subresources:
-            raise errors.no_such_path()
+        if target.subresource:
+            return await _dispatch_subresource(core, served, request)
         return await _dispatch(core, served, request)
 
 
 async def _dispatch(core: Core, served: Served, request: Request) -> Answer:
-    target = request.target
-    match target.verb:
+    named = bool(request.target.name)
+    match request.target.verb:
         case "get":
             return objects.get_object(core, served, request)
-        case "list" if not target.subresource:
+        case "list":
             return lists.list_objects(core, served, request)
         case "watch":
             return watches.watch_objects(core, served, request)
-        case "create" if not target.name:
+        case "create" if not named:
             return await objects.create_object(core, served, request)
-        case "update" if target.name:
+        case "update" if named:
             return await objects.update_object(core, served, request)
-        case "patch" if target.name:
+        case "patch" if named:
             return await objects.patch_object(core, served, request)
-        case "delete" if not target.subresource:
+        case "delete":
             return await objects.delete_object(core, served, request)
         case "deletecollection":
             return await objects.delete_collection(core, served, request)
         case _:
             raise errors.method_not_allowed()
+
+
+async def _dispatch_subresource(core: Core, served: Served, request: Request) -> Answer:
+    subresource = served.subresource(request.target.subresource)
+    if subresource is None:
+        raise errors.no_such_path()
+    if request.target.verb not in subresource.verbs:
+        raise errors.method_not_allowed()
+    if subresource is EVICTION:
+        return await evict(core, served, request)
+    return await _dispatch(core, served, request)
 
 
 def _scope_fits(served: Served, request: Request) -> bool:

@@ -7,12 +7,11 @@ from typing import Any
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.catalog import Catalog
-from mco.apiserver.registry.served import VERBS, Served
+from mco.apiserver.registry.served import VERBS, Served, Subresource
 
 Obj = dict[str, Any]
 
 _AGGREGATED = "apidiscovery.k8s.io"
-_SUB_VERBS = ("get", "patch", "update")
 
 
 def discover(catalog: Catalog, request: Request) -> Answer | None:
@@ -64,16 +63,7 @@ def _resources(catalog: Catalog, group: str, version: str) -> Answer | None:
         if served.categories:
             entry["categories"] = list(served.categories)
         resources.append(entry)
-        for name in served.subresources:
-            resources.append(
-                {
-                    "name": f"{served.plural}/{name}",
-                    "singularName": "",
-                    "namespaced": served.namespaced,
-                    "kind": served.kind,
-                    "verbs": list(_SUB_VERBS),
-                }
-            )
+        resources += [_legacy_subresource(served, each) for each in served.subresources]
     body = {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -81,6 +71,19 @@ def _resources(catalog: Catalog, group: str, version: str) -> Answer | None:
         "resources": resources,
     }
     return encode(body)
+
+
+def _legacy_subresource(served: Served, subresource: Subresource) -> Obj:
+    entry: Obj = {
+        "name": f"{served.plural}/{subresource.name}",
+        "singularName": "",
+        "namespaced": served.namespaced,
+        "kind": served.kind,
+        "verbs": list(subresource.verbs),
+    }
+    if subresource.kind:
+        entry["group"], entry["version"], entry["kind"] = subresource.kind
+    return entry
 
 
 def _aggregated(request: Request) -> str:
@@ -132,7 +135,17 @@ def _entry(served: Served) -> Obj:
         entry["categories"] = list(served.categories)
     if served.subresources:
         entry["subresources"] = [
-            {"subresource": name, "responseKind": kind, "verbs": list(_SUB_VERBS)}
-            for name in served.subresources
+            {
+                "subresource": each.name,
+                "responseKind": _response_kind(each) or kind,
+                "verbs": list(each.verbs),
+            }
+            for each in served.subresources
         ]
     return entry
+
+
+def _response_kind(subresource: Subresource) -> Obj | None:
+    if subresource.kind is None:
+        return None
+    return dict(zip(("group", "version", "kind"), subresource.kind, strict=True))

@@ -47,7 +47,9 @@ def bind(addresses: Sequence[str], port: int) -> list[socket.socket]:
     try:
         for address in addresses:
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
-            sock = socket.socket(family, socket.SOCK_STREAM)
+            # Without the protocol's number asyncio does not switch Nagle's algorithm off, and each answer,
+            # a head and a body, waits 40 ms for the client's delayed acknowledgement.
+            sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             sockets.append(sock)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:

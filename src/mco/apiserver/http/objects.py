@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from mco.apiserver import errors
+from mco.apiserver.auth import restriction
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
 from mco.apiserver.http.lists import collect
@@ -36,7 +37,7 @@ def get_object(core: Core, served: Served, request: Request) -> Answer:
 async def create_object(core: Core, served: Served, request: Request) -> Answer:
     body = await decode_body(request)
     dropped = _prune(served, body, request)
-    data = await core.writes.create(served, request.target.namespace, body, _options(core, request))
+    data = await core.writes.create(served, request.target.namespace, body, write_options(core, request))
     return _answer(core, served, request, data, status=201, dropped=dropped)
 
 
@@ -44,7 +45,7 @@ async def update_object(core: Core, served: Served, request: Request) -> Answer:
     target = request.target
     body = await decode_body(request)
     dropped = _prune(served, body, request)
-    options = _options(core, request)
+    options = write_options(core, request)
     data = await core.writes.update(
         served, target.namespace, target.name, lambda old: body, options, target.subresource
     )
@@ -61,7 +62,7 @@ async def patch_object(core: Core, served: Served, request: Request) -> Answer:
         dropped[:] = _prune(served, new, request)
         return new
 
-    options = _options(core, request)
+    options = write_options(core, request)
     data = await core.writes.update(
         served, target.namespace, target.name, change, options, target.subresource
     )
@@ -75,11 +76,24 @@ class DeleteOptions(msgspec.Struct, rename="camel"):
     grace_period_seconds: int | None = None
     orphan_dependents: bool | None = None
 
+    @classmethod
+    def of(cls, value: Any) -> DeleteOptions:
+        """Raises StatusError 400 for something else."""
+        try:
+            asked = msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
+            raise errors.bad_request(f"the delete options cannot be decoded: {error}") from error
+        if asked.orphan_dependents is not None and asked.propagation_policy is None:
+            asked.propagation_policy = "Orphan" if asked.orphan_dependents else "Background"
+        if asked.propagation_policy not in (None, "", "Background", "Foreground", "Orphan"):
+            raise errors.bad_request(f"invalid propagationPolicy: {asked.propagation_policy}")
+        return asked
+
 
 async def delete_object(core: Core, served: Served, request: Request) -> Answer:
     target = request.target
     asked = await _delete_options(request)
-    options = _options(core, request, asked)
+    options = write_options(core, request, asked)
     wanted = asked.preconditions or {}
     data, gone = await core.deletions.delete(
         served,
@@ -100,7 +114,7 @@ async def delete_object(core: Core, served: Served, request: Request) -> Answer:
 
 async def delete_collection(core: Core, served: Served, request: Request) -> Answer:
     asked = await _delete_options(request)
-    options = _options(core, request, asked)
+    options = write_options(core, request, asked)
     selection = selection_of(request, served)
     found, revision, _ = collect(core, served, selection, limit=number(request, "limit"))
     deleted: list[bytes] = []
@@ -144,27 +158,28 @@ def _prune(served: Served, body: Any, request: Request) -> list[str]:
     return dropped if request.query.get("fieldValidation") != "Ignore" else []
 
 
-def _options(core: Core, request: Request, asked: DeleteOptions | None = None) -> Options:
+def write_options(core: Core, request: Request, asked: DeleteOptions | None = None) -> Options:
     user = request.user
     writer = Writer(user.name, tuple(sorted(user.groups)), core.now())
-    return Options(writer, dry_run(request, asked.dry_run if asked else None))
+
+    def admit(served: Served, new: Obj, old: Obj | None) -> None:
+        restriction.check(user, served, new, old)
+
+    return Options(writer, dry_run(request, asked.dry_run if asked else None), admit)
 
 
 async def _delete_options(request: Request) -> DeleteOptions:
     """From the body, where there is one, and from the query."""
     body = await request.body()
-    asked = DeleteOptions()
+    value = {}
     if body.strip():
         try:
-            asked = msgspec.json.decode(body, type=DeleteOptions)
+            value = msgspec.json.decode(body)
         except msgspec.DecodeError as error:
             raise errors.bad_request(f"the delete options cannot be decoded: {error}") from error
+    asked = DeleteOptions.of(value)
     if policy := request.query.get("propagationPolicy"):
-        asked.propagation_policy = policy
-    if asked.orphan_dependents is not None and asked.propagation_policy is None:
-        asked.propagation_policy = "Orphan" if asked.orphan_dependents else "Background"
-    if asked.propagation_policy not in (None, "", "Background", "Foreground", "Orphan"):
-        raise errors.bad_request(f"invalid propagationPolicy: {asked.propagation_policy}")
+        asked = DeleteOptions.of({**value, "propagationPolicy": policy})
     return asked
 
 

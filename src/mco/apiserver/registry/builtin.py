@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from mco.apiserver.registry.served import Served
+from mco.apiserver.registry.served import STATUS, Served, Subresource
 from mco.apiserver.strategies.definitions import DefinitionStrategy, Taken
 from mco.apiserver.strategies.kinds import (
     DataStrategy,
     EventStrategy,
     LeaseStrategy,
-    NamespaceStrategy,
     NodeStrategy,
     PodStrategy,
     SecretStrategy,
+    ServiceAccountStrategy,
 )
+from mco.apiserver.strategies.namespaces import NamespaceStrategy
 from mco.apiserver.strategies.requests import RequestStrategy
 from mco.apiserver.strategies.strategy import Strategy
 from mco.apiserver.tables import builtin as tables
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that always exist."""
+
+EVICTION = Subresource("eviction", ("create",), ("policy", "v1", "Eviction"))
 
 
 def _fields(*labels: str) -> dict[str, str]:
@@ -68,7 +71,7 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             "ns",
             NamespaceStrategy(),
             namespaced=False,
-            subresources=("status", "finalize"),
+            subresources=(STATUS, Subresource("finalize", ("update",))),
             columns=tables.NAMESPACES,
             fields=_fields("status.phase"),
         ),
@@ -78,7 +81,7 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             "no",
             NodeStrategy(),
             namespaced=False,
-            subresources=("status",),
+            subresources=(STATUS,),
             columns=tables.NODES,
             fields=_fields("spec.unschedulable"),
         ),
@@ -87,13 +90,19 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             "Pod",
             "po",
             PodStrategy(),
-            subresources=("status",),
+            subresources=(STATUS, EVICTION),
             columns=tables.PODS,
             fields=_POD_FIELDS,
             categories=("all",),
         ),
         core("secrets", "Secret", "", SecretStrategy(), columns=tables.SECRETS, fields=_fields("type")),
-        core("serviceaccounts", "ServiceAccount", "sa", Strategy(), columns=tables.SERVICE_ACCOUNTS),
+        core(
+            "serviceaccounts",
+            "ServiceAccount",
+            "sa",
+            ServiceAccountStrategy(),
+            columns=tables.SERVICE_ACCOUNTS,
+        ),
         _served("coordination.k8s.io", "v1", "leases", "Lease", LeaseStrategy(), columns=tables.LEASES),
         _served(
             "certificates.k8s.io",
@@ -103,7 +112,7 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             RequestStrategy(),
             namespaced=False,
             short_names=("csr",),
-            subresources=("status", "approval"),
+            subresources=(STATUS, Subresource("approval")),
             columns=tables.REQUESTS,
             fields=_fields("spec.signerName"),
         ),
@@ -116,7 +125,7 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             namespaced=False,
             short_names=("crd", "crds"),
             categories=("api-extensions",),
-            subresources=("status",),
+            subresources=(STATUS,),
             columns=tables.DEFINITIONS,
         ),
     )
@@ -133,5 +142,6 @@ def _served(group: str, version: str, plural: str, kind: str, strategy: Strategy
         singular=kind.lower(),
         list_kind=f"{kind}List",
         storage_version=version,
+        schema=strategy.schema,
         **more,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mco.apiserver.registry.catalog import Catalog
-from mco.apiserver.registry.served import Served
+from mco.apiserver.registry.served import STATUS, Served
 from mco.apiserver.store.revision import Change, Revision
 from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.custom import CustomStrategy
@@ -23,18 +23,32 @@ class Definitions:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._served: dict[str, Obj] = {}
 
     def load(self, store: Store) -> None:
         for revision in store.page(RESOURCE).revisions:
             self.observe(revision)
 
-    def observe(self, revision: Revision) -> None:
+    def observe(self, revision: Revision) -> str:
+        """Serves what a definition says now; the resource, if what is served of it changed."""
+        name = revision.key.name
         if revision.key.resource != RESOURCE:
-            return
+            return ""
         if revision.change is Change.DELETED:
-            self._catalog.define(revision.key.name, ())
-        else:
-            self._catalog.define(revision.key.name, served_by(msgspec.json.decode(revision.data)))
+            self._catalog.define(name, ())
+            return name if self._served.pop(name, None) is not None else ""
+        definition = msgspec.json.decode(revision.data)
+        essence = {
+            "spec": definition["spec"],
+            "established": _is_established(definition),
+            "terminating": _is_terminating(definition),
+        }
+        before = self._served.get(name)
+        if essence == before:
+            return ""
+        self._served[name] = essence
+        self._catalog.define(name, served_by(definition))
+        return name if before is not None else ""
 
 
 def served_by(definition: Obj) -> tuple[Served, ...]:
@@ -49,6 +63,10 @@ def served_by(definition: Obj) -> tuple[Served, ...]:
 def _is_established(definition: Obj) -> bool:
     conditions = (definition.get("status") or {}).get("conditions") or ()
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
+def _is_terminating(definition: Obj) -> bool:
+    return "deletionTimestamp" in definition["metadata"]
 
 
 def _version(definition: Obj, version: Obj) -> Served:
@@ -69,7 +87,7 @@ def _version(definition: Obj, version: Obj) -> Served:
         namespaced=spec["scope"] == "Namespaced",
         storage_version=storage,
         strategy=CustomStrategy(schema, has_status="status" in subresources),
-        subresources=("status",) if "status" in subresources else (),
+        subresources=(STATUS,) if "status" in subresources else (),
         columns=_columns(version),
         fields={
             item["jsonPath"].removeprefix("."): item["jsonPath"].removeprefix(".")
@@ -77,6 +95,7 @@ def _version(definition: Obj, version: Obj) -> Served:
         },
         schema=schema,
         custom=True,
+        terminating=_is_terminating(definition),
     )
 
 

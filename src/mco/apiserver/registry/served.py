@@ -18,6 +18,17 @@ VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update
 COMMON_FIELDS = {"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
 
 
+class Subresource(msgspec.Struct, frozen=True):
+    """`kind` is what it takes and gives, as (group, version, kind); None: the resource's own kind."""
+
+    name: str
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+    kind: tuple[str, str, str] | None = None
+
+
+STATUS = Subresource("status")
+
+
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """`fields` maps a field selector's label to the path that it reads; `subresources` names those that are
     read and written like the object itself; `schema` is the OpenAPI v3 schema, where there is one."""
@@ -33,11 +44,12 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     storage_version: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    subresources: tuple[str, ...] = ()
+    subresources: tuple[Subresource, ...] = ()
     columns: tuple[Column, ...] = (AGE,)
     fields: Mapping[str, str] = msgspec.field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     custom: bool = False
+    terminating: bool = False
 
     @property
     def api_version(self) -> str:
@@ -50,6 +62,9 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
     def key(self, namespace: str, name: str) -> Key:
         return Key(self.resource, namespace if self.namespaced else "", name)
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((each for each in self.subresources if each.name == name), None)
 
     def field_path(self, label: str) -> str | None:
         """The path behind a field selector's label, None when the resource does not know it."""

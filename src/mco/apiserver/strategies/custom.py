@@ -14,14 +14,15 @@ class CustomStrategy(Strategy):
     counts = True
 
     def __init__(self, schema: Mapping[str, Any], *, has_status: bool) -> None:
+        super().__init__()
         self.has_status = has_status
-        self._structure: Structure = structure(schema)
+        self._compiled: Structure = structure(schema)
 
     def prune(self, new: Obj) -> list[str]:
-        return self._structure.prune(new)
+        return self._compiled.prune(new)
 
-    def prepare(self, new: Obj, old: Obj | None, writer: Writer) -> None:
-        self._structure.default(new)
+    def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
+        self._compiled.default(new)
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
-        return self._structure.validate(new)
+        return self._compiled.validate(new)

@@ -10,7 +10,7 @@ from mco.api.meta.jsonpath import compile_path
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.rules import schema_causes
-from mco.apiserver.strategies import names
+from mco.apiserver.strategies import names, schemas
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 from mco.base.errors import InvalidInput
 
@@ -23,13 +23,15 @@ Taken = Callable[[str, str, str, str], str]
 
 
 class DefinitionStrategy(Strategy):
+    schema = schemas.DEFINITION
     has_status = True
     counts = True
 
     def __init__(self, taken: Taken) -> None:
+        super().__init__()
         self._taken = taken
 
-    def prepare(self, new: Obj, old: Obj | None, writer: Writer) -> None:
+    def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         spec = new.get("spec")
         if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
             return

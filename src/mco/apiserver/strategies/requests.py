@@ -7,6 +7,7 @@ import binascii
 
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
+from mco.apiserver.strategies import schemas
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 from mco.base.errors import InvalidInput
 from mco.pki import requests
@@ -15,6 +16,7 @@ from mco.pki import requests
 class RequestStrategy(Strategy):
     """The spec never changes; `approval` changes the conditions, `status` the certificate."""
 
+    schema = schemas.REQUEST
     has_status = True
 
     def take(self, subresource: str, sent: Obj, new: Obj) -> None:
@@ -25,7 +27,7 @@ class RequestStrategy(Strategy):
                 status[field] = wanted[field]
         new["status"] = status
 
-    def prepare(self, new: Obj, old: Obj | None, writer: Writer) -> None:
+    def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         if old is None:
             spec = new["spec"] = dict(new.get("spec") or {})
             spec["username"] = writer.user

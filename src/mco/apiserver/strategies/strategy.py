@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from mco.api.schema import Schema
 from mco.apiserver.errors import Cause
+from mco.apiserver.schema.structural import structure
 from mco.apiserver.strategies import names
 
 Obj = dict[str, Any]
@@ -22,9 +24,11 @@ class Writer(msgspec.Struct, frozen=True):
 
 
 class Strategy:
-    """`has_status`: status is written through its subresource only. `counts`: `metadata.generation` counts
-    the changes outside of metadata and status."""
+    """`schema` is what is known of a built-in kind. `has_status`: status is written through its subresource
+    only, but for a creation with `status_at_creation`. `counts`: `metadata.generation` counts the changes
+    outside of metadata and status."""
 
+    schema: ClassVar[Schema | None] = None
     has_status = False
     status_at_creation = False
     counts = False
@@ -36,8 +40,15 @@ class Strategy:
         else:
             new.pop("status", None)
 
-    def prepare(self, new: Obj, old: Obj | None, writer: Writer) -> None:
+    def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         """Fills in what the writer left out and restores what it may not change; edits `new`."""
+
+    def held(self, _obj: Obj) -> bool:
+        """Whether something besides finalizers keeps a deleted object."""
+        return False
+
+    def mark(self, obj: Obj) -> None:
+        """Shows in the object that its deletion was asked for, besides the deletion time."""
 
     def name_errors(self, name: str) -> list[str]:
         """Why an object of this kind cannot have that name."""
@@ -47,6 +58,25 @@ class Strategy:
         """What is wrong with the object, besides its metadata."""
         return []
 
+    def __init__(self) -> None:
+        self._structure = structure(self.schema) if self.schema else None
+
     def prune(self, new: Obj) -> list[str]:
         """Drops what the kind does not know from `new`; the paths that it dropped."""
-        return []
+        _drop_nulls(new)
+        return self._structure.prune(new) if self._structure else []
+
+    def misshapen(self, new: Obj) -> list[Cause]:
+        """Values of a wrong type: an object with such is not even one of the kind."""
+        return self._structure.validate(new) if self._structure else []
+
+
+def _drop_nulls(value: Any) -> None:
+    """Built-in kinds know no null: it is as if the field was not there."""
+    if isinstance(value, dict):
+        for key in [key for key, entry in value.items() if entry is None]:
+            del value[key]
+        value = value.values()
+    if not isinstance(value, str | int | float | bool):
+        for entry in value:
+            _drop_nulls(entry)

@@ -147,6 +147,11 @@ class Hub:
         for group in (*self._broad.values(), *self._named.values()):
             yield from tuple(group)
 
+    def end_all(self, resource: str) -> None:
+        for watcher in self.watchers():
+            if watcher.resource == resource:
+                watcher.end()
+
     def __len__(self) -> int:
         return sum(map(len, (*self._broad.values(), *self._named.values())))
 

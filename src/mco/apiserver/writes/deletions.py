@@ -1,23 +1,28 @@
-"""Deleting what depends on others: owner references, namespaces, the objects of a definition."""
+"""Deleting as clients ask for it: with a propagation policy, and not everything may go."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from mco.apiserver.registry.catalog import Catalog
+from mco.apiserver import errors
 from mco.apiserver.registry.served import Served
-from mco.apiserver.store.store import Store
-from mco.apiserver.writes.writes import NO_PRECONDITIONS, Options, Preconditions, Writes
+from mco.apiserver.strategies.namespaces import IMMORTAL
+from mco.apiserver.strategies.namespaces import RESOURCE as NAMESPACES
+from mco.apiserver.writes.garbage import CLEANUP, DEFINITIONS
+from mco.apiserver.writes.writes import (
+    FOREGROUND,
+    NO_PRECONDITIONS,
+    ORPHAN,
+    Options,
+    Preconditions,
+    Writes,
+)
 
-Obj = dict[str, Any]
+_FINALIZERS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 
 class Deletions:
-    """`delete` is the one way in which the server itself and its clients delete objects."""
+    """What has to happen before and after is the garbage collector's work."""
 
-    def __init__(self, store: Store, catalog: Catalog, writes: Writes) -> None:
-        self._store = store
-        self._catalog = catalog
+    def __init__(self, writes: Writes) -> None:
         self._writes = writes
 
     async def delete(
@@ -29,4 +34,10 @@ class Deletions:
         preconditions: Preconditions = NO_PRECONDITIONS,
         policy: str = "",
     ) -> tuple[bytes, bool]:
-        return await self._writes.delete(served, namespace, name, options, preconditions)
+        """The object, and whether it is gone already. Raises StatusError 403, 404, 409."""
+        if served.resource == NAMESPACES and name in IMMORTAL:
+            raise errors.forbidden(served.plural, served.group, name, "this namespace may not be deleted")
+        finalizer = _FINALIZERS.get(policy, "")
+        if served.resource == DEFINITIONS:
+            finalizer = CLEANUP
+        return await self._writes.delete(served, namespace, name, options, preconditions, finalizer)

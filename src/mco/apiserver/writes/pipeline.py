@@ -41,9 +41,14 @@ def identify(served: Served, body: Any, namespace: str, name: str = "") -> Obj:
     obj = dict(body)
     _expect(obj, "kind", served.kind)
     _expect(obj, "apiVersion", served.api_version)
-    obj["metadata"] = {k: v for k, v in (obj.get("metadata") or {}).items() if v is not None}
+    if isinstance(obj.setdefault("metadata", {}), dict):
+        obj["metadata"] = {key: value for key, value in obj["metadata"].items() if value is not None}
     if problem := meta.shape_error(obj):
         raise errors.bad_request(f"{served.kind} cannot be handled: {problem}")
+    if causes := served.strategy.misshapen(obj):
+        raise errors.bad_request(
+            f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {causes[0]}'
+        )
     metadata = obj["metadata"]
     if served.namespaced:
         if metadata.setdefault("namespace", namespace) != namespace:
@@ -95,7 +100,7 @@ def updated_object(served: Served, sent: Obj, old: Obj, subresource: str, writer
     metadata = new["metadata"] = _known_metadata(new)
     for field in _SERVERS_OWN:
         _copy_field(old["metadata"], metadata, field)
-    strategy.prepare(new, old, writer)
+    strategy.prepare(new, old, writer, subresource)
     if strategy.counts and _content(new, strategy.has_status) != _content(old, strategy.has_status):
         metadata["generation"] = old["metadata"].get("generation", 1) + 1
     return _checked(served, new, old)

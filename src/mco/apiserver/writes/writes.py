@@ -23,9 +23,18 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 
 
+Admit = Callable[[Served, Obj, Obj | None], None]
+"""Sees what is about to be stored, and what was (None: nothing). Raises StatusError to refuse it."""
+
+
+def admit_all(_served: Served, _new: Obj, _old: Obj | None) -> None:
+    """The server's own writes."""
+
+
 class Options(msgspec.Struct, frozen=True):
     writer: Writer
     dry_run: bool = False
+    admit: Admit = admit_all
 
 
 class Preconditions(msgspec.Struct, frozen=True):
@@ -38,11 +47,16 @@ class Preconditions(msgspec.Struct, frozen=True):
 NO_PRECONDITIONS = Preconditions()
 
 
+def _ignore(_key: Key, _change: Change, _obj: Obj) -> None:
+    """Until somebody listens."""
+
+
 class Writes:
     """All changes of objects go through here."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.on_commit: Callable[[Key, Change, Obj], None] = _ignore
 
     def read(self, served: Served, namespace: str, name: str) -> Revision:
         """Raises StatusError 404."""
@@ -54,10 +68,12 @@ class Writes:
     async def create(self, served: Served, namespace: str, body: Any, options: Options) -> bytes:
         """The created object. Raises StatusError 409 AlreadyExists, 422 Invalid, 400."""
         sent = pipeline.identify(served, body, namespace)
+        self._check_place(served, namespace)
         if sent["metadata"].get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
         for _ in range(ATTEMPTS):
             obj = pipeline.new_object(served, {**sent, "metadata": dict(sent["metadata"])}, options.writer)
+            options.admit(served, obj, None)
             key = served.key(namespace, obj["metadata"]["name"])
             if self._store.get(key) is None:
                 if options.dry_run:
@@ -69,6 +85,20 @@ class Writes:
             if not sent["metadata"].get("generateName") or sent["metadata"].get("name"):
                 break
         raise errors.already_exists(served.plural, served.group, obj["metadata"]["name"])
+
+    def _check_place(self, served: Served, namespace: str) -> None:
+        """Nothing new where everything is being deleted."""
+        if served.terminating:
+            message = "create not allowed while custom resource definition is terminating"
+            raise errors.StatusError(405, "MethodNotAllowed", message)
+        if not served.namespaced:
+            return
+        revision = self._store.get(Key("namespaces", "", namespace))
+        if revision is None:
+            raise errors.not_found("namespaces", "", namespace)
+        if "deletionTimestamp" in msgspec.json.decode(revision.data)["metadata"]:
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            raise errors.forbidden(served.plural, served.group, "", why)
 
     async def update(
         self,
@@ -93,13 +123,14 @@ class Writes:
             if sent["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
                 raise errors.conflict(served.plural, served.group, name, _other_uid(sent, old))
             new = pipeline.updated_object(served, sent, old, subresource, options.writer)
+            options.admit(served, new, old)
             if _same(new, old):
                 return current.data
             if options.dry_run:
                 new["metadata"]["resourceVersion"] = str(current.number)
                 return msgspec.json.encode(new)
             try:
-                return (await self._replace(current, new)).data
+                return (await self._replace(served, current, new)).data
             except Conflict:
                 if asked and asked != str(current.number):
                     raise errors.conflict(served.plural, served.group, name) from None
@@ -125,11 +156,13 @@ class Writes:
             if finalizer and finalizer not in finalizers:
                 finalizers.append(finalizer)
             try:
-                if not finalizers:
+                if not finalizers and not served.strategy.held(old):
                     if options.dry_run:
                         return current.data, True
                     return (await self._commit(current.key, Change.DELETED, current.number, old)).data, True
-                if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"]["finalizers"]:
+                if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get(
+                    "finalizers", []
+                ):
                     return current.data, False
                 new = _marked(served, old, finalizers, options.writer)
                 if options.dry_run:
@@ -139,10 +172,11 @@ class Writes:
                 continue
         raise errors.conflict(served.plural, served.group, name)
 
-    async def _replace(self, current: Revision, new: Obj) -> Revision:
+    async def _replace(self, served: Served, current: Revision, new: Obj) -> Revision:
         """Stores an update; one that took the last finalizer of a deleted object removes it."""
         metadata = new["metadata"]
-        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+        kept = metadata.get("finalizers") or served.strategy.held(new)
+        if metadata.get("deletionTimestamp") and not kept:
             return await self._commit(current.key, Change.DELETED, current.number, new)
         return await self._commit(current.key, Change.MODIFIED, current.number, new)
 
@@ -151,7 +185,17 @@ class Writes:
             obj["metadata"] = _with_version(obj["metadata"], number)
             return msgspec.json.encode(obj)
 
-        return await self._store.write(key, change, previous=previous, build=build)
+        revision = await self._store.write(key, change, previous=previous, build=build)
+        self.on_commit(key, change, obj)
+        return revision
+
+    async def finalize(self, served: Served, key: Key, options: Options) -> None:
+        """Lets an empty namespace go."""
+
+        def change(old: Obj) -> Obj:
+            return {**old, "spec": {**old["spec"], "finalizers": []}}
+
+        await self.update(served, key.namespace, key.name, change, options, "finalize")
 
 
 def stored(served: Served, revision: Revision) -> Obj:
@@ -174,12 +218,16 @@ def _same(new: Obj, old: Obj) -> bool:
 
 
 def _marked(served: Served, old: Obj, finalizers: list[str], writer: Writer) -> Obj:
-    metadata = {**old["metadata"], "finalizers": finalizers}
+    metadata = {**old["metadata"]}
+    if finalizers:
+        metadata["finalizers"] = finalizers
     metadata.setdefault("deletionTimestamp", meta.timestamp(writer.now))
     metadata.setdefault("deletionGracePeriodSeconds", 0)
     if served.strategy.counts and "deletionTimestamp" not in old["metadata"]:
         metadata["generation"] = metadata.get("generation", 1) + 1
-    return {**old, "metadata": metadata}
+    marked = {**old, "metadata": metadata}
+    served.strategy.mark(marked)
+    return marked
 
 
 def _check(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:

@@ -1,0 +1,90 @@
+"""The embedded server: in a thread of the test process, or as a process that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from mco.apiserver.server import Running, Settings, running
+
+PROGRAM = "from mco.cli.apiserver import command; command()"
+
+
+@contextlib.contextmanager
+def in_thread(settings: Settings) -> Iterator[Running]:
+    """Serves on an event loop of its own."""
+    started: list[Running | BaseException] = []
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        async with running(settings) as server:
+            started.append(server)
+            ready.set()
+            await stop.wait()
+
+    def main() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            try:
+                runner.run(serve())
+            except BaseException as error:
+                started.append(error)
+                ready.set()
+
+    thread = threading.Thread(target=main)
+    thread.start()
+    ready.wait()
+    if isinstance(started[0], BaseException):
+        thread.join()
+        raise started[0]
+    try:
+        yield started[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
+class Process:
+    """`mco apiserver` on a data folder."""
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        self.folder = folder
+        (folder / "kubeconfig").unlink(missing_ok=True)
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "--data-dir", str(folder), "--port", str(port)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig, once the server has written it."""
+        path = self.folder / "kubeconfig"
+        deadline = time.monotonic() + 20
+        while not path.exists():
+            if self._child.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(self.output())
+            time.sleep(0.01)
+        return path
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        os.kill(self._child.pid, number)
+        return self.wait()
+
+    def wait(self) -> int:
+        return self._child.wait(20)
+
+    def output(self) -> str:
+        assert self._child.stdout is not None
+        self.wait()
+        with self._child.stdout:
+            return self._child.stdout.read().decode()
