@@ -31,9 +31,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind. All of them are cluster-scoped and have the one version v1.
-
-    The short name `mcn` is an addition of ours."""
+    """One kind. All of them are cluster-scoped and have the one version v1."""
 
     kind: str
     plural: str
@@ -92,7 +90,6 @@ DEFINITIONS = (
     Definition(
         kind="MachineConfigNode",
         plural="machineconfignodes",
-        short_names=("mcn",),
         # The original has no short name for it; ours is additive.
         short_names=("mcn",),
         schema=MACHINE_CONFIG_NODE,
