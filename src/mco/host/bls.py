@@ -15,6 +15,7 @@ import msgspec
 from mco.base.errors import InvalidInput
 
 _WHITESPACE = " \t\n\v\f\r"  # of the C locale
+_END = (1, 0, "")  # of a version: above a `~`, which marks a release candidate, below everything else
 _TRIES = re.compile(r"(.+?)\+(\d+)(?:-\d+)?")
 
 

@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -82,15 +83,22 @@ class Commands:
         return CommandError(message, argv=full, status=output.status, stderr=stderr)
 
     def _execute(self, argv: Sequence[str], stdin: str | None, timeout: float) -> Output:
-        done = subprocess.run(
+        with subprocess.Popen(
             argv,
-            input=(stdin or "").encode(),
-            capture_output=True,
-            timeout=timeout,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=_environment(),
-            check=False,
-        )
-        return Output(status=done.returncode, stdout=_text(done.stdout), stderr=_text(done.stderr))
+            start_new_session=True,
+        ) as process:
+            try:
+                stdout, stderr = process.communicate((stdin or "").encode(), timeout)
+            except BaseException:
+                # The whole session: nsenter and shells have children that would go on.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return Output(status=process.returncode, stdout=_text(stdout), stderr=_text(stderr))
 
 
 def trimmed(stderr: str) -> str:

@@ -1,13 +1,14 @@
 """One suite, several machines.
 
-`root` is a folder with every combination of how paths are resolved (by the kernel, by hand) and whose owners
-are kept (the file system's, a side table). `machine` is a whole host: directory-rooted with each of its
-replacements.
+`root` is a folder with every combination of how paths are resolved (by the kernel, by hand) and where owners
+are kept (in the file system, in a side table). `subject` is a whole machine: a directory-rooted host with
+each of its replacements, and a real one.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from mco.host.fake.owners import OwnerTable
 from mco.host.machine import Host
 from mco.host.resolve import Resolver, openat2, walk
 from mco.host.root import Root
+from tests.contract.host.subjects import FakeSubject, LabOfOne, Subject
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -49,23 +51,39 @@ def folder(root: Root) -> Path:
     return Path(root.path)
 
 
-@pytest.fixture(params=[pytest.param("owners", marks=needs_root), "table", "own-systemctl"])
-def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FakeMachine]:
-    FakeMachine.create(tmp_path / "machine", hostname="worker-0").close()
-    made = FakeMachine(
-        tmp_path / "machine",
-        as_root=request.param == "owners",
-        systemctl="" if request.param == "own-systemctl" else None,
-    )
-    if request.param != "owners" and os.geteuid() == 0:
-        made.root.set_owner_and_mode("/home/core", 0o700, (1000, 1000))
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabOfOne]:
+    if os.geteuid() != 0 or shutil.which("systemd-nspawn") is None:
+        pytest.skip("real machines need root and systemd-nspawn")
+    made = LabOfOne(tmp_path_factory.mktemp("lab"))
     yield made
     made.close()
 
 
+@pytest.fixture(
+    params=[
+        pytest.param("owners", marks=needs_root),
+        "table",
+        "own-systemctl",
+        pytest.param("lab", marks=pytest.mark.lab),
+    ]
+)
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    if request.param == "lab":
+        made: LabOfOne = request.getfixturevalue("lab")
+        yield made.subject
+        return
+    as_root = request.param == "owners"
+    systemctl = "" if request.param == "own-systemctl" else None
+    machine = FakeMachine.create(tmp_path / "machine", as_root=as_root, systemctl=systemctl)
+    yield FakeSubject(machine)
+    machine.close()
+
+
 @pytest.fixture
-def host(machine: FakeMachine) -> Host:
-    return machine.host
+def host(subject: Subject) -> Host:
+    """For tests that do not reboot."""
+    return subject.host
 
 
 @pytest.fixture
@@ -75,4 +93,4 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", str(folder)], check=True)
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)

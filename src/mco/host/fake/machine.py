@@ -59,13 +59,22 @@ class FakeMachine:
         self.host = Host(self.root, FakePrograms(self.root, self._units, path, self._queue_reboot))
 
     @classmethod
-    def create(cls, folder: Path, *, hostname: str = "fake") -> FakeMachine:
+    def create(
+        cls,
+        folder: Path,
+        *,
+        hostname: str = "fake",
+        on_reboot: Callable[[], None] | None = None,
+        as_root: bool | None = None,
+        systemctl: str | None = None,
+        effects: Effects | None = None,
+    ) -> FakeMachine:
         """A new machine that has booted once. Raises Conflict when the folder has one."""
         if is_fake(folder / "root"):
             raise Conflict(f"{folder} is a machine already", path=str(folder), hint="use it, or remove it")
         (folder / "root").mkdir(parents=True)
         (folder / "machine").mkdir(mode=0o700)
-        machine = cls(folder)
+        machine = cls(folder, on_reboot=on_reboot, as_root=as_root, systemctl=systemctl, effects=effects)
         skeleton.fill(machine.root, hostname)
         machine.boot()
         return machine

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from mco.base.errors import HostError
 from mco.host.commands import Output
@@ -74,10 +75,17 @@ def _is_enabled(root: Root, names: Sequence[str]) -> Output:
 
 
 def _enable(root: Root, names: Sequence[str]) -> None:
-    """All or none: every unit is looked at before the first link is made."""
-    links = [link for unit in _with_also(root, names, "enable") for link in _wanted_links(unit)]
-    for path, target in links:
-        root.symlink(path, target)
+    """Every unit is looked at before the first link is made; a template that names no instance only fails
+    when it is its turn, and does not keep the others."""
+    refused: list[_Refused] = []
+    for unit in list(_with_also(root, names, "enable")):
+        try:
+            for path, target in list(_wanted_links(unit)):
+                root.symlink(path, target)
+        except _Refused as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
 
 
 def _disable(root: Root, names: Sequence[str]) -> None:
@@ -94,8 +102,11 @@ def _disable(root: Root, names: Sequence[str]) -> None:
 
 
 def _preset(root: Root, names: Sequence[str]) -> None:
-    for unit in _with_also(root, names, "preset"):
-        (_enable if _preset_enables(root, unit.name) else _disable)(root, (unit.name,))
+    units = [_found(root, name, "preset") for name in names]
+    wanted = [unit.name for unit in units if _preset_enables(root, unit.name)]
+    _disable(root, [unit.name for unit in units if unit.name not in wanted])
+    with suppress(_Refused):
+        _enable(root, wanted)
 
 
 def _mask(root: Root, names: Sequence[str]) -> None:
@@ -109,9 +120,9 @@ def _mask(root: Root, names: Sequence[str]) -> None:
 
 def _unmask(root: Root, names: Sequence[str]) -> None:
     for name in names:
-        status = root.stat(f"{CONFIG}/{name}")
-        if status is not None and status.target == "/dev/null":
-            root.remove(f"{CONFIG}/{name}")
+        unit = unitfiles.find(root, name)
+        if unit is not None and unit.masked and unit.path == f"{CONFIG}/{name}":
+            root.remove(unit.path)
 
 
 def _with_also(root: Root, names: Sequence[str], verb: str) -> Iterator[UnitFile]:
@@ -121,13 +132,18 @@ def _with_also(root: Root, names: Sequence[str], verb: str) -> Iterator[UnitFile
         if name in seen:
             continue
         seen.add(name)
-        unit = unitfiles.find(root, name)
-        if unit is None:
-            raise _Refused(f"Failed to {verb} unit, unit {name} does not exist.")
-        if unit.masked:
-            raise _Refused(f"Failed to {verb} unit, unit {unit.path} is masked.")
+        unit = _found(root, name, verb)
         yield unit
         todo += unit.words("Install", "Also")
+
+
+def _found(root: Root, name: str, verb: str) -> UnitFile:
+    unit = unitfiles.find(root, name)
+    if unit is None:
+        raise _Refused(f"Failed to {verb} unit, unit {name} does not exist.")
+    if unit.masked:
+        raise _Refused(f"Failed to {verb} unit, unit {unit.path} is masked.")
+    return unit
 
 
 def _wanted_links(unit: UnitFile) -> Iterator[tuple[str, str]]:
