@@ -9,7 +9,7 @@ import msgspec
 from mco.base.errors import MCOError
 from mco.fleet.hosts import Machine
 from mco.ignition import dataurl
-from mco.ignition.types import Config, File
+from mco.ignition.types import Config, File, PasswdUser
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What a machine has to show. `boot_before` is its boot id before the rollout, `key` the private half of
-    an SSH key that the rollout brought."""
+    an SSH key that the rollout brought, empty where there is no SSH server to log in to."""
 
     config: Config
     kernel_arguments: tuple[str, ...]
@@ -56,6 +56,7 @@ async def _machine(machine: Machine, asked: Asked) -> list[Finding]:
     findings.append(_found(machine, "kernel arguments", line, good))
     boot = await machine.boot_id()
     findings.append(_found(machine, "boot id", f"{asked.boot_before} -> {boot}", boot != asked.boot_before))
+    findings += [await _keys(machine, user) for user in asked.config.passwd.users]
     if asked.key:
         user = await machine.login(asked.key)
         findings.append(_found(machine, "SSH login", f"as {user}", user == "core"))
@@ -70,6 +71,15 @@ async def _file(machine: Machine, file: File) -> Finding:
     good = (facts.data, facts.mode, facts.owner) == (wanted, mode, owner)
     seen = f"{facts.mode} {facts.owner} {_preview(facts.data)}"
     return _found(machine, file.path, seen, good)
+
+
+async def _keys(machine: Machine, user: PasswdUser) -> Finding:
+    facts = await machine.file(f"/home/{user.name}/.ssh/authorized_keys.d/ignition")
+    keys = facts.data.decode(errors="replace").splitlines()
+    good = keys == list(user.ssh_authorized_keys)
+    good = good and (facts.mode, facts.owner) == ("0600", f"{user.name}:{user.name}")
+    seen = f"{facts.mode} {facts.owner} {len(keys)} keys: {', '.join(key.split()[-1] for key in keys)}"
+    return _found(machine, f"SSH keys of {user.name}", seen, good)
 
 
 def _preview(data: bytes) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import grp
-import pwd
 import shutil
 import ssl
 import time
@@ -24,6 +22,7 @@ from mco.fleet.hosts import OFF, FileFacts, Phase, UnitFacts
 from mco.fleet.instance import Instance
 from mco.host.fake import FakeMachine
 from mco.host.kernel import CMDLINE_FILE
+from mco.host.root import Root
 from mco.ignition.parse import parse_and_convert
 from mco.lab.events import Listener, MachineEvent, State
 from mco.lab.firstboot import Source
@@ -137,7 +136,8 @@ class FolderMachine:
             status = machine.root.stat(path)
             if status is None:
                 raise HostError(f"{path}: no such file", subject=f"machine/{self.name}", path=path)
-            owner = f"{_user(status.uid)}:{_group(status.gid)}"
+            users, groups = (_names(machine.root, f"/etc/{table}") for table in ("passwd", "group"))
+            owner = f"{users.get(status.uid, status.uid)}:{groups.get(status.gid, status.gid)}"
             return FileFacts(
                 data=machine.root.read(path, 1 << 20), mode=f"{status.mode & 0o7777:04o}", owner=owner
             )
@@ -193,15 +193,7 @@ def _fetch(source: Source) -> bytes:
         raise HostError(f"the config server does not answer: {error}", path=source.url) from error
 
 
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _group(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
+def _names(root: Root, path: str) -> dict[int, str]:
+    """Names by number, from the machine's own passwd or group file."""
+    rows = (line.split(":") for line in root.read_text(path, 1 << 20).splitlines())
+    return {int(row[2]): row[0] for row in rows if len(row) > 2}

@@ -42,19 +42,20 @@ class Lines:
         self._out = out
         self._clock = clock
         self._began = clock()
-        self._rows: dict[str, Row] = {}
+        self._said: dict[str, str] = {}
 
     def say(self, text: str = "") -> None:
         print(text, file=self._out, flush=True)
 
     def show(self, rows: Iterable[Row]) -> None:
         for row in rows:
-            if self._rows.get(row.name) != row:
-                self._rows[row.name] = row
-                self.say(f"[{self._clock() - self._began:5.1f}s] {describe(row)}")
+            text = describe(row)
+            if self._said.get(row.name) != text:
+                self._said[row.name] = text
+                self.say(f"[{self._clock() - self._began:5.1f}s] {text}")
 
     def close(self) -> None:
-        self._rows.clear()
+        self._said.clear()
 
 
 def describe(row: Row) -> str:

@@ -39,6 +39,8 @@ async def roll(
     pools: Mapping[str, str],
     folder: Path,
     screen: Screen,
+    *,
+    real: bool,
 ) -> list[Finding]:
     """Applies the rollout's examples, waits until they are everywhere, returns what the machines show."""
     key = await _key_pair(folder)
@@ -55,7 +57,7 @@ async def roll(
         return rendered and all_updated(fleet, pools)
 
     await watch.until(arrived, "the rollout")
-    asked = _asked(objects, before, key)
+    asked = _asked(objects, before, str(key) if real else "")
     return await evidence.collect(machines, asked)
 
 
@@ -72,14 +74,14 @@ async def _apply_at_once(
         await client.patch(resources.MACHINE_CONFIG_POOLS, pool, {"spec": {"paused": None}})
 
 
-def _asked(objects: Sequence[dict[str, Any]], before: Mapping[str, str], key: Path) -> Mapping[str, Asked]:
+def _asked(objects: Sequence[dict[str, Any]], before: Mapping[str, str], key: str) -> Mapping[str, Asked]:
     """What the rollout's objects say, merged as the renderer merges them."""
     configs = [msgspec.json.decode(msgspec.json.encode(o), type=MachineConfig) for o in objects]
     documents = [bytes(c.spec.config) for c in configs if bytes(c.spec.config)]
     merged = merge_all([parse.parse_and_convert(document) for document in documents]).config
     arguments = tuple(a for c in configs for a in c.spec.kernel_arguments or ())
     return {
-        name: Asked(config=merged, kernel_arguments=arguments, boot_before=boot, key=str(key))
+        name: Asked(config=merged, kernel_arguments=arguments, boot_before=boot, key=key)
         for name, boot in before.items()
     }
 

@@ -80,14 +80,16 @@ def layout(count: int, known: list[str], *, edge: bool) -> dict[str, str]:
 async def _live(
     wish: Wish, plane: ControlPlane, hosts: Hosts, pools: Mapping[str, str], watch: Watch, screen: Screen
 ) -> bool:
-    await watch.until(lambda fleet: all(p.config for p in fleet.pools), "rendering")
+    await watch.until(lambda fleet: all(p.served for p in fleet.pools), "rendering")
     machines: list[Machine] = []
     for name, pool in pools.items():
         machines.append(hosts.start(name, await plane.source(name, pool)))
     await watch.until(lambda fleet: all_updated(fleet, pools), "first boot")
     good = True
     if wish.tour:
-        findings = await tour.roll(plane.client, watch, machines, pools, plane.instance.folder, screen)
+        findings = await tour.roll(
+            plane.client, watch, machines, pools, plane.instance.folder, screen, real=hosts.real
+        )
         good = all(finding.good for finding in findings)
         screen.close()
         screen.say()

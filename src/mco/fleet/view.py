@@ -18,7 +18,10 @@ from mco.plan.pool.membership import Membership
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
+    """`served`: the config that a new machine gets, empty as long as the pool has none."""
+
     name: str
+    served: str
     config: str
     updated: bool
     updating: bool
@@ -72,6 +75,7 @@ def _pool(pool: MachineConfigPool) -> PoolView:
     problems = (cond.find(conditions, type_) for type_ in (mcp.RENDER_DEGRADED, mcp.DEGRADED))
     return PoolView(
         name=pool.name,
+        served=pool.status.configuration.name,
         config=pool.spec.configuration.name,
         updated=cond.is_true(conditions, mcp.UPDATED)
         and pool.status.configuration.name == pool.spec.configuration.name,
