@@ -7,6 +7,8 @@ import itertools
 
 import pytest
 
+from mco.api.core import Node, Pod
+from mco.api.meta.objects import ObjectMeta
 from mco.base.errors import HostError, InvalidInput, NotFound, Unavailable
 from mco.kube.errors import Status, from_status
 from mco.kube.reconcile import Reconciler, Requeue, RetryPolicy, Then, requeue
@@ -134,6 +136,22 @@ async def test_a_reconcile_may_ask_to_be_called_again() -> None:
     reconciler.enqueue("worker")
     await run_for(reconciler, 100)
     assert passes.times == [0.0, 7.0]
+
+
+@in_virtual_time
+async def test_a_changed_object_is_enqueued_by_its_key() -> None:
+    seen: list[str] = []
+
+    async def reconcile(key: str) -> None:
+        seen.append(key)
+
+    reconciler = Reconciler("test", reconcile)
+    one, two = (Node(metadata=ObjectMeta(name=name)) for name in "ab")
+    pod = Pod(metadata=ObjectMeta(name="p", namespace="n"))
+    for old, new in ((None, one), (two, None), (pod, pod), (None, None)):
+        reconciler.changed(old, new)
+    await run_for(reconciler, 1)
+    assert seen == ["a", "b", "n/p"]
 
 
 @in_virtual_time

@@ -1,7 +1,7 @@
 """Time that passes only while everything waits.
 
 `VirtualTimeLoop` is an ordinary event loop whose clock stands still while any callback is ready, any socket
-has something to read or any worker thread is busy. When all of it waits for a timer, the clock jumps to that
+has something to read or any thread is busy. When all of it waits for a timer, the clock jumps to that
 timer. Hours of back-off run in milliseconds, in the order in which they would really run.
 
 Used by tests and by simulations; `run(main())` is the way in.
@@ -10,8 +10,9 @@ Used by tests and by simulations; `run(main())` is the way in.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import selectors
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Executor
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar, TypeVarTuple
@@ -28,7 +29,7 @@ the same process has sent is there at once, a peer in the kernel's queues is not
 class _Waits(Protocol):
     def jump(self, seconds: float) -> None: ...
 
-    def threads_are_busy(self) -> bool: ...
+    def held(self) -> bool: ...
 
 
 class _JumpingSelector(selectors.BaseSelector):
@@ -55,7 +56,7 @@ class _JumpingSelector(selectors.BaseSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         owner = self.owner
-        if owner is None or timeout is None or owner.threads_are_busy():
+        if owner is None or timeout is None or owner.held():
             # Nothing will ever happen by time alone, or a thread of ours decides: really wait.
             return self._real.select(timeout)
         if timeout <= 0:
@@ -72,7 +73,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._virtual_now = 0.0
-        self._busy_threads = 0
+        self._holds = 0
         selector = _JumpingSelector()
         super().__init__(selector)
         selector.owner = self
@@ -83,19 +84,23 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         self._virtual_now += seconds
 
-    def threads_are_busy(self) -> bool:
-        return self._busy_threads > 0
+    def held(self) -> bool:
+        return self._holds > 0
+
+    def hold(self) -> None:
+        """Let time stand still until as many `release` as `hold` were called."""
+        self._holds += 1
+
+    def release(self) -> None:
+        self._holds -= 1
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
         future = super().run_in_executor(executor, func, *args)
-        self._busy_threads += 1
-        future.add_done_callback(self._thread_finished)
+        self.hold()
+        future.add_done_callback(lambda _: self.release())
         return future
-
-    def _thread_finished(self, _: asyncio.Future[Any]) -> None:
-        self._busy_threads -= 1
 
 
 class VirtualClock:
@@ -112,6 +117,21 @@ class VirtualClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
+
+
+@contextlib.contextmanager
+def work_outside() -> Iterator[None]:
+    """Round an `await` of something that another thread of ours does (a database writer): a virtual clock
+    stands still meanwhile, as it does by itself for executors. On an ordinary loop this does nothing."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualTimeLoop):
+        yield
+        return
+    loop.hold()
+    try:
+        yield
+    finally:
+        loop.release()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -69,6 +70,51 @@ def test_time_stands_still_while_a_thread_works() -> None:
         return answer, asyncio.get_running_loop().time()
 
     assert virtual.run(main()) == ("done", 0.0)
+
+
+def test_time_stands_still_while_a_thread_of_its_own_computes() -> None:
+    """A database writer is such a thread: it takes work from a queue and wakes the loop when it is done."""
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def work() -> None:
+            until = time.monotonic() + 0.1
+            while time.monotonic() < until:
+                pass
+            loop.call_soon_threadsafe(done.set_result, None)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        async with asyncio.timeout(1):
+            with virtual.work_outside():
+                await done
+        thread.join()
+        return loop.time()
+
+    assert virtual.run(main()) == 0.0
+
+
+def test_an_ordinary_loop_needs_no_holding() -> None:
+    async def main() -> None:
+        with virtual.work_outside():
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_time_passes_while_a_thread_only_waits_for_work() -> None:
+    async def main() -> float:
+        stop = threading.Event()
+        thread = threading.Thread(target=stop.wait)
+        thread.start()
+        await asyncio.sleep(3600)
+        stop.set()
+        thread.join()
+        return asyncio.get_running_loop().time()
+
+    assert virtual.run(main()) == 3600.0
 
 
 def test_data_on_a_socket_is_seen_before_time_moves() -> None:
