@@ -25,6 +25,7 @@ from mco.controllers.drain import DrainController
 from mco.kube import config as kubeconfigs
 from mco.kube.client import Client
 from mco.kube.config import Cluster as Address
+from mco.kube.errors import AlreadyExists
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler
@@ -35,7 +36,7 @@ PATIENCE = 20.0
 
 
 class Cluster:
-    """`client` is an admin's. `events` are (reason, message) of every event so far, oldest first."""
+    """`client` is an admin's. `states`: the values that each node's state annotation took, in order."""
 
     def __init__(self, client: Client, address: Address, kubeconfig: Path) -> None:
         self.client = client
@@ -44,19 +45,23 @@ class Cluster:
         self.nodes = Informer(client, NODES)
         self.reports = Informer(client, MACHINE_CONFIG_NODES)
         self._changed = asyncio.Event()
-        self.states: list[str] = []
+        self.states: dict[str, list[str]] = {}
         self.nodes.add_handler(self._node_changed)
         self.reports.add_handler(lambda *_: self._changed.set())
 
     def _node_changed(self, _: Node | None, new: Node | None) -> None:
-        state = (new.metadata.annotation(names.STATE) if new else None) or ""
-        if not self.states or self.states[-1] != state:
-            self.states.append(state)
+        if new is not None:
+            states = self.states.setdefault(new.name, [""])
+            state = new.metadata.annotation(names.STATE) or ""
+            if states[-1] != state:
+                states.append(state)
         self._changed.set()
 
     async def create(self, *configs: Mapping[str, Any]) -> None:
+        """Configs of the same name are the same: another test may have made one."""
         for body in configs:
-            await self.client.create(MACHINE_CONFIGS, body)
+            with contextlib.suppress(AlreadyExists):
+                await self.client.create(MACHINE_CONFIGS, body)
 
     async def target(self, node: str, config: Mapping[str, Any]) -> None:
         """Do what the node controller does: aim the node at a config."""
@@ -97,7 +102,7 @@ class Cluster:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError as error:
-            found = {node.name: node.metadata.annotations for node in self.nodes.store.values()}
+            found = {n.name: n.metadata.annotations for n in self.nodes.store.values()}
             raise AssertionError(f"{what} did not happen; nodes: {found}") from error
 
     async def done(self, node: str, config: Mapping[str, Any]) -> None:
@@ -121,9 +126,10 @@ class Cluster:
         )
         return self.annotation(node, names.REASON)
 
-    async def event_reasons(self) -> list[str]:
-        events = (await self.client.list(EVENTS, namespace=names.NAMESPACE)).items
-        return [event.reason for event in sorted(events, key=lambda e: e.metadata.name.rpartition(".")[2])]
+    async def event_reasons(self, node: str) -> set[str]:
+        selector = f"involvedObject.name={node}"
+        found = await self.client.list(EVENTS, namespace=names.NAMESPACE, field_selector=selector)
+        return {event.reason for event in found.items}
 
     def get(self, node: str) -> Node:
         return self.nodes.store.get(node) or Node()

@@ -11,17 +11,22 @@ from typing import Any
 import msgspec
 
 from mco.api import names
+from mco.daemon import act
 from mco.daemon.agent import Settings
 from mco.daemon.main import Daemon, Options
 from mco.host.fake import FakeMachine
 from mco.host.root import Root
+from mco.plan.node import diff, update
+from mco.plan.node.actions import RecordConfig
+from mco.plan.node.target import EMPTY, Target, target
+from tests.daemon.builders import typed
 
 QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units_check=0.2)
 
 
 class Machine:
     """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
-    started again, as systemd would."""
+    started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry."""
 
     def __init__(self, folder: Path, name: str, kubeconfig: Path) -> None:
         self.name = name
@@ -30,6 +35,7 @@ class Machine:
         self._asked = asyncio.Event()
         self.machine = FakeMachine(folder, on_reboot=self._asked.set)
         self.reboots = 0
+        self.ignores_entries = False
         self._running: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -50,6 +56,24 @@ class Machine:
             names.STATE: names.STATE_DONE,
         }
         self.root.write(names.NODE_ANNOTATIONS_FILE, msgspec.json.encode(initial))
+        self._provision(target(typed(config)))
+
+    def _provision(self, served: Target) -> None:
+        """What Ignition and the first boot do: the disk holds the config before the daemon starts."""
+        changes = diff.compare(EMPTY, served)
+        context = act.Context(self.machine.host, b"")
+        for action in update.actions(EMPTY, served, changes):
+            if isinstance(action, RecordConfig):
+                continue
+            prepared = act.prepare(context, action)
+            if prepared is not None:
+                prepared.perform()
+        self.boot()
+
+    def boot(self) -> None:
+        self.machine.boot()
+        if self.ignores_entries:
+            self.root.write("/proc/cmdline", b"root=LABEL=root ro quiet\n", mode=0o444)
 
     async def start(self) -> None:
         self._running = asyncio.create_task(self._forever())
@@ -67,9 +91,7 @@ class Machine:
         options = Options(kubeconfig=self._kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
         while True:
             self._asked.clear()
-            self.machine = FakeMachine(
-                self._folder, on_reboot=self._reboot_asked
-            )
+            self.machine = FakeMachine(self._folder, on_reboot=self._reboot_asked)
             daemon = asyncio.create_task(Daemon(self.machine.host, options).run())
             asked = asyncio.create_task(self._asked.wait())
             try:
@@ -81,7 +103,7 @@ class Machine:
                     task.cancel()
                 await asyncio.gather(daemon, asked, return_exceptions=True)
             self.reboots += 1
-            self.machine.boot()
+            self.boot()
 
 
 @contextlib.asynccontextmanager
