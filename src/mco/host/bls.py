@@ -16,6 +16,7 @@ from mco.base.errors import InvalidInput
 
 _WHITESPACE = " \t\n\v\f\r"  # of the C locale
 _END = (1, 0, "")  # of a version: above a `~`, which marks a release candidate, below everything else
+_END = (1, 0, "")  # of a version: above a `~`, which marks a candidate for it, below all else
 _TRIES = re.compile(r"(.+?)\+(\d+)(?:-\d+)?")
 
 
@@ -125,10 +126,13 @@ def entries_of(files: Mapping[str, str]) -> list[BootEntry]:
 
 def _version(text: str) -> tuple[tuple[int, int, str], ...]:
     parts = re.findall(r"\d+|[^\W\d_]+|~", text)
-    return tuple(
-        (0, 0, "") if part == "~" else (2, int(part), "") if part.isdigit() else (1, 0, part)
-        for part in parts
-    )
+    return (*(_rank(part) for part in parts), _END)
+
+
+def _rank(part: str) -> tuple[int, int, str]:
+    if part.isdigit():
+        return 3, int(part), ""
+    return (0, 0, "") if part == "~" else (2, 0, part)
 
 
 def _out_of_tries(entry: BootEntry) -> bool:
