@@ -25,7 +25,7 @@ from mco.lab.locks import wait_for
 Progress = Callable[[str], None]
 
 # Raise it when the steps below change and the packages do not.
-_REVISION = 1
+_REVISION = 2
 
 # Everything that the build starts and mounts ends with it, and it ends with this process.
 _CONTAINED = (
@@ -142,7 +142,9 @@ def _finish(root: Path) -> None:
     (root / "etc/resolv.conf").unlink(missing_ok=True)
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
-    run(["chroot", str(root), "useradd", "--create-home", "--shell", "/bin/bash", "--user-group", "core"])
+    # An asterisk is no password; the usual exclamation mark locks the account for sshd too.
+    user = ("--create-home", "--shell=/bin/bash", "--user-group", "--password=*", "core")
+    run(["chroot", str(root), "useradd", *user])
     _disable_everything(root / "etc/systemd/system")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Nothing of the caller's environment: a proxy variable would send Ignition's fetch elsewhere, a locale would
 # change the messages that are shown.
+_PATIENCE_SECONDS = 5.0
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -60,7 +63,7 @@ def run(argv: Sequence[str]) -> bytes:
 
 
 async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapping[str, str]) -> Completed:
-    """Runs a command to its end; if the task is cancelled, the command is killed."""
+    """Runs a command to its end; if the task is cancelled, the command is killed with what it has started."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         stdin=subprocess.PIPE,
@@ -72,11 +75,17 @@ async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapp
     try:
         stdout, stderr = await process.communicate(stdin)
     except asyncio.CancelledError:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await _kill(process)
         raise
     return Completed(argv=tuple(argv), code=process.returncode or 0, stdout=stdout, stderr=stderr)
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """With its process group: a child that has inherited the pipes would keep us waiting for their end."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _PATIENCE_SECONDS)
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

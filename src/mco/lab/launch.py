@@ -39,7 +39,11 @@ exec "$@"
 """
 
 _DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
-_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
+# nspawn's own children outlive it: as the first process of a pid namespace it takes them with it.
+_OWN_NAMESPACES = (
+    *("unshare", "--mount", "--propagation", "private"),
+    *("--pid", "--fork", "--kill-child", "--mount-proc"),
+)
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +83,7 @@ def _enter_group(launch: Launch) -> list[str]:
 
 
 def _mount(disk: Disk) -> list[str]:
-    return [*_OWN_MOUNTS, *_sh(_MOUNT), str(disk.folder)]
+    return [*_OWN_NAMESPACES, *_sh(_MOUNT), str(disk.folder)]
 
 
 def _nspawn(launch: Launch) -> list[str]:

@@ -66,9 +66,8 @@ class Machine:
         self._entry = Cgroup(paths=tuple(str(group) for group in self._groups))
         self._task: asyncio.Task[None] | None = None
         self._restart = True
-        self._changed = asyncio.Condition()
+        self._changed = asyncio.Event()
         self._started = time.monotonic()
-        self._waiters: set[asyncio.Task[None]] = set()
 
     # Life
 
@@ -79,6 +78,7 @@ class Machine:
         self._restart = True
         self._started = time.monotonic()
         self._task = asyncio.create_task(self._live(), name=f"machine {self.name}")
+        self._task.add_done_callback(lambda _: self._wake())
 
     async def _live(self) -> None:
         try:
@@ -198,14 +198,13 @@ class Machine:
             elapsed=time.monotonic() - self._started,
             message=message,
         )
-        waiter = asyncio.get_running_loop().create_task(self._wake())
-        self._waiters.add(waiter)
-        waiter.add_done_callback(self._waiters.discard)
+        self._wake()
         self._site.listen(event)
 
-    async def _wake(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _wake(self) -> None:
+        """Has everybody in `until` look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def record(self) -> Record:
         return Record(
@@ -222,9 +221,9 @@ class Machine:
         """Waits until `condition` holds for the machine, looked at after each change of its state. Raises
         Unavailable after `timeout` seconds, or as soon as the machine has ended without it."""
         try:
-            async with asyncio.timeout(timeout), self._changed:
+            async with asyncio.timeout(timeout):
                 while not condition(self):
-                    if self.state in _ENDS and (self._task is None or self._task.done()):
+                    if self._task is None or self._task.done():
                         raise self._unavailable(f"the machine is {self.state}")
                     await self._changed.wait()
         except TimeoutError:
@@ -272,10 +271,13 @@ class Machine:
             await self.ended()
 
     async def poweroff(self, *, timeout: float = 20.0) -> None:
-        """Shuts the machine down in order; after `timeout` seconds it is killed."""
+        """Shuts the machine down in order; after `timeout` seconds, or if it is not up, it is killed."""
         self._restart = False
-        with contextlib.suppress(Unavailable):
+        try:
             os.kill(self.record().leader(), signal.SIGRTMIN + 4)  # systemd(1): start poweroff.target
+        except (Unavailable, ProcessLookupError):
+            await self.kill()
+            return
         if self._task is not None:
             try:
                 await asyncio.wait_for(asyncio.shield(self._task), timeout)
