@@ -19,6 +19,7 @@ from mco.api.manifests import Manifests
 from mco.base.errors import InvalidInput, MCOError
 from mco.ignition.report import Entry, IgnitionError
 from mco.ignition.schema import key_of
+from mco.ignition.types import Config
 from mco.ignition.validate import validate
 from mco.render import builtin
 from mco.render.checks import check_extensions, check_kernel_type, check_modes, in_spec
@@ -28,6 +29,8 @@ from mco.render.pool import render
 from mco.render.rendered import Rendered
 from mco.render.selection import SelectingAll, select
 from mco.render.sources import Sources, raw_config
+
+_SUPPORTED = "Supported spec versions"
 
 
 def audit(manifests: Manifests) -> tuple[Finding, ...]:
@@ -74,20 +77,35 @@ def _of_config(config: MachineConfig, sources: Sources) -> Iterator[Finding]:
         parsed = sources.parse(raw)
     except IgnitionError as error:
         yield from _of_ignition_error(subject, error)
+        said, ignition = {entry.path for entry in error.report.entries}, _decoded(raw)
+    else:
+        yield from (_of_entry(subject, entry, in_spec(entry.path)) for entry in parsed.report.entries)
+        said, ignition = set(), parsed.config
+    if ignition is None:
         return
-    for entry in (*parsed.report.entries, *lint(parsed.config).entries):
-        yield _of_entry(subject, entry, in_spec(entry.path))
+    for entry in lint(ignition).entries:
+        if entry.path not in said:
+            yield _of_entry(subject, entry, in_spec(entry.path))
     try:
-        check_modes(parsed.config)
+        check_modes(ignition)
     except MCOError as error:
         yield of_error(error, subject=subject)
 
 
+def _decoded(raw: msgspec.Raw) -> Config | None:
+    """A config that breaks rules but has the right shape: the other rules can still be held against it."""
+    try:
+        return msgspec.json.decode(raw, type=Config)
+    except msgspec.DecodeError:
+        return None
+
+
 def _of_ignition_error(subject: str, error: IgnitionError) -> Iterator[Finding]:
-    """One finding for each entry of the report; the sentence itself where it lists nothing."""
-    for entry in error.report.entries:
-        yield _of_entry(subject, entry, in_spec(entry.path))
-    if not error.report.fatal:
+    """One finding for each entry of the report, or the sentence itself where that says more."""
+    if error.report.fatal and _SUPPORTED not in error.message:
+        for entry in error.report.entries:
+            yield _of_entry(subject, entry, in_spec(entry.path))
+    else:
         yield Finding(
             level="error",
             subject=subject,
@@ -173,8 +191,10 @@ class Pools:
         for pool in self._pools():
             try:
                 taken |= {config.name for config in select(pool, self._manifests.machine_configs)}
-            except InvalidInput:
+            except SelectingAll:
                 return
+            except InvalidInput:
+                continue  # said of the pool
         for config in self._manifests.machine_configs:
             if config.name not in taken and config.metadata.label(names.ROLE_LABEL):
                 yield Finding(

@@ -28,12 +28,10 @@ class BaseImages(msgspec.Struct, frozen=True):
 
 
 class MergedSpec(msgspec.Struct, frozen=True):
-    """The fields of the rendered spec. `configs` are those that were merged and that `origins` counts,
-    `ignition_inputs` the indexes of the inputs which they belong to."""
+    """The fields of the rendered spec. `ignition_inputs`: indexes of the inputs that `origins` counts."""
 
     config: t.Config
     origins: Origins
-    configs: tuple[t.Config, ...]
     ignition_inputs: tuple[int, ...]
     os_image: str
     extensions_image: str
@@ -60,7 +58,6 @@ def merge(ordered: Sequence[MachineConfig], images: BaseImages, sources: Sources
     return MergedSpec(
         config=_overwriting(merged.config),
         origins=merged.origins,
-        configs=configs,
         ignition_inputs=ignition_inputs,
         os_image=_last([spec.os_image_url for spec in users if spec.os_image_url], images.os),
         extensions_image=_last(

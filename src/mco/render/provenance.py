@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mco.api.machineconfig import MachineConfig
-from mco.render.displacement import with_displacing
 from mco.render.merge import MergedSpec, is_generated, is_special
 
 
@@ -48,8 +47,7 @@ def provenance(inputs: Sequence[MachineConfig], merged: MergedSpec) -> Provenanc
 
 def _of_config(inputs: Sequence[MachineConfig], merged: MergedSpec) -> Iterator[Fact]:
     names = [inputs[index].name for index in merged.ignition_inputs]
-    for origin in merged.origins.elements:
-        element = with_displacing(origin, merged.configs)
+    for element in merged.origins.elements:
         yield Fact(
             kind=element.kind,
             keys=element.keys,

@@ -64,7 +64,7 @@ def test_what_took_an_element_away_for_a_while_has_its_part_in_it() -> None:
     first, last = mc("a", files(file("/p", "data:,a", mode=384))), mc("c", files(file("/p", "data:,c")))
     assert fact(provenance(first, mc("b", directory), last), "file", "/p") == (("b", "c"), ("a",))
     both = provenance(first, mc("b1", directory), mc("b2", directory), last)
-    assert fact(both, "file", "/p") == (("c",), ("a", "b1", "b2"))
+    assert fact(both, "file", "/p") == (("b1", "b2", "c"), ("a",))
 
 
 def test_units_dropins_keys_and_ignition_arguments() -> None:
