@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from mco.apiserver.registry.served import Served
 from mco.apiserver.tables.columns import NAME
 
@@ -23,7 +21,9 @@ def definitions(served: Served) -> list[dict[str, Any]]:
 def row(served: Served, obj: Obj, now: datetime, include: str) -> dict[str, Any]:
     """`include` is what clients ask for: `None`, `Metadata` (the default) or the whole `Object`."""
     cells = [column.cell(obj, now) for column in (NAME, *served.columns)]
-    return {"cells": cells, "object": _attached(obj, include)}
+    if include == "None":
+        return {"cells": cells}
+    return {"cells": cells, "object": obj if include == "Object" else partial(obj)}
 
 
 def table(
@@ -41,9 +41,3 @@ def table(
 def partial(obj: Obj) -> Obj:
     """Only the metadata, as PartialObjectMetadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": _VERSION, "metadata": obj["metadata"]}
-
-
-def _attached(obj: Obj, include: str) -> Any:
-    if include == "None":
-        return msgspec.UNSET
-    return obj if include == "Object" else partial(obj)

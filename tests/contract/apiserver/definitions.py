@@ -1,0 +1,52 @@
+"""CustomResourceDefinitions for the tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.contract.apiserver.endpoint import Api, Body
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def definition(prefix: str, spec: Body | None = None, **more: Any) -> Body:
+    """A definition of cluster-scoped `<prefix>widgets` in the group `<prefix>.example.com`, with a status."""
+    properties = {
+        "spec": spec or {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    }
+    version: Body = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+        "subresources": {"status": {}},
+    }
+    kind = f"{prefix.capitalize()}Widget"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{prefix}widgets.{prefix}.example.com"},
+        "spec": {
+            "group": f"{prefix}.example.com",
+            "scope": "Cluster",
+            "names": {"plural": f"{prefix}widgets", "kind": kind, "shortNames": [f"{prefix}w"]},
+            "versions": [version | more],
+        },
+    }
+
+
+async def define(api: Api, body: Body) -> str:
+    """Creates a definition and waits until it is served; the path of its objects."""
+    name = body["metadata"]["name"]
+    await api.create(CRDS, body)
+    async with api.watch(CRDS, fieldSelector=f"metadata.name={name}") as events:
+        while not _established((await events.next())["object"]):
+            pass
+    spec = body["spec"]
+    return f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+
+
+def _established(body: Body) -> bool:
+    conditions = body.get("status", {}).get("conditions") or ()
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
