@@ -104,13 +104,14 @@ class Origins:
                         yield from self._element(kind, field, slot, (*keys, slot.key))
 
     def _element(self, kind: str, field: Field, slot: Slot, keys: tuple[str, ...]) -> Iterator[Element]:
-        if field.kind is Kind.STRINGS or len(slot.mentions) == 1:
+        if field.kind is Kind.STRINGS or (len(slot.mentions) == 1 and not slot.displaced):
             inputs = {slot.mentions[0].source}
         else:
             inputs = self._contributors(field.type, slot.mentions)
             if self._plain and field.type is t.File and _any_compressed(slot):
                 inputs.add(slot.mentions[-1].source)
             inputs = inputs or {slot.mentions[0].source}
+            inputs |= _cutters(field.type, slot)
         mentioned = {mention.source for mention in (*slot.mentions, *slot.displaced)}
         yield Element(kind, keys, tuple(sorted(inputs)), tuple(sorted(mentioned - inputs)))
         if field.type in _HOLDERS:
@@ -155,6 +156,14 @@ def _filled(struct: type, mentions: list[Mention]) -> list[Group]:
         for mention in mentions:
             group.add(mention)
     return filled
+
+
+def _cutters(struct: type, slot: Slot) -> set[int]:
+    """Inputs that mention the key in a sibling list and so cut this element off from earlier mentions of
+    it."""
+    earlier = [mention.source for mention in slot.displaced if isinstance(mention.value, struct)]
+    siblings = (mention.source for mention in slot.displaced if not isinstance(mention.value, struct))
+    return {source for source in siblings if earlier and source > earlier[0]}
 
 
 def _any_compressed(slot: Slot) -> bool:
