@@ -8,7 +8,7 @@
         logs/           one file per component
         machines/       what the lab keeps of the machines
 
-A tour gets a folder of its own that is thrown away (design.md 10, processes).
+A tour gets a folder of its own, `NAME.tour`, that is thrown away (design.md 10, processes).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import msgspec
 from mco.base.errors import InvalidInput
 from mco.pki import files
 
+TOUR_SUFFIX = ".tour"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?\Z")
 
 
@@ -63,6 +64,10 @@ class Instance:
 
 def folder_of(name: str) -> Path:
     return instances_folder() / name
+
+
+def tour_folder_of(name: str) -> Path:
+    return instances_folder() / f"{name}{TOUR_SUFFIX}"
 
 
 def instances_folder() -> Path:

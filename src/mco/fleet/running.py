@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import msgspec
 
 from mco.base.errors import Conflict, NotFound, Unavailable
-from mco.fleet.instance import folder_of, instances_folder
+from mco.fleet.instance import TOUR_SUFFIX, folder_of, instances_folder
 from mco.lab.locks import Lock, is_held, purpose
 
 _STOP_SECONDS = 60.0
@@ -35,6 +36,15 @@ def hold(name: str, folder: Path) -> Lock:
             path=str(_path(name)),
             hint="another one beside it: --name NAME; or stop it: mco down",
         ) from None
+
+
+def sweep_tours() -> None:
+    """Removes the folders of tours that were killed."""
+    for folder in instances_folder().glob(f"*{TOUR_SUFFIX}"):
+        name = folder.name.removesuffix(TOUR_SUFFIX)
+        held = holder(name)
+        if held is None or (held.pid == os.getpid() and held.folder == str(folder)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def holder(name: str) -> Holder | None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from mco.fleet import evidence, running, seed, tour
 from mco.fleet.control import ControlPlane, control_plane
 from mco.fleet.folders import open_folders
 from mco.fleet.hosts import Hosts, Machine
-from mco.fleet.instance import Instance, folder_of
+from mco.fleet.instance import Instance, folder_of, tour_folder_of
 from mco.fleet.real import RealHosts
 from mco.fleet.screen import Screen
 from mco.fleet.watch import News, Watch, all_updated
@@ -43,7 +42,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 async def up(wish: Wish, screen: Screen) -> bool:
     """Runs until it is interrupted, or the tour has ended; True when everything is as it was asked for."""
-    with _folder(wish) as folder, running.hold(wish.name, folder):
+    with _folder(wish) as folder:
         instance = Instance(wish.name, folder)
         news = News()
         async with (
@@ -122,15 +121,16 @@ Running until Ctrl-C. In another terminal:
 
 @contextlib.contextmanager
 def _folder(wish: Wish) -> Iterator[Path]:
-    """A tour leaves nothing; anything else continues next time."""
-    if not wish.tour:
-        yield folder_of(wish.name)
-        return
-    folder = Path(tempfile.mkdtemp(prefix="mco-tour-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """The instance's folder, held. A tour leaves nothing, and removes what a killed one left; anything else
+    continues next time."""
+    folder = tour_folder_of(wish.name) if wish.tour else folder_of(wish.name)
+    with running.hold(wish.name, folder):
+        running.sweep_tours()
+        try:
+            yield folder
+        finally:
+            if wish.tour:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.asynccontextmanager
