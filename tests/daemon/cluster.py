@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mco.api import names
+from mco.api.bootstraptokens import BootstrapToken, to_secret
 from mco.api.core import Node
 from mco.api.crds import definitions
 from mco.api.resources import (
@@ -19,9 +21,11 @@ from mco.api.resources import (
     MACHINE_CONFIGURATIONS,
     NAMESPACES,
     NODES,
+    SECRETS,
 )
 from mco.apiserver import server
 from mco.controllers.drain import DrainController
+from mco.controllers.join import JoinController
 from mco.kube import config as kubeconfigs
 from mco.kube.client import Client
 from mco.kube.config import Cluster as Address
@@ -30,6 +34,7 @@ from mco.kube.events import Recorder
 from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler
 from mco.operator import install
+from mco.pki import authority, kubeconfig
 from mco.runtime.clock import SystemClock
 
 PATIENCE = 20.0
@@ -126,6 +131,16 @@ class Cluster:
         )
         return self.annotation(node, names.REASON)
 
+    async def bootstrap_kubeconfig(self, machine: str, *, secret: str = "0123456789abcdef") -> bytes:
+        """What the config server leaves on a machine: a token with which it may ask for a certificate."""
+        token = BootstrapToken(
+            id=hashlib.sha256(machine.encode()).hexdigest()[:6], secret=secret, pool="worker"
+        )
+        body = to_secret(token)
+        with contextlib.suppress(AlreadyExists):
+            await self.client.create(SECRETS, body, namespace=body["metadata"]["namespace"])
+        return kubeconfig.with_token(self.address.server, self.address.ca.read(), "kubelet", token.text)
+
     async def event_reasons(self, node: str) -> set[str]:
         selector = f"involvedObject.name={node}"
         found = await self.client.list(EVENTS, namespace=names.NAMESPACE, field_selector=selector)
@@ -159,7 +174,14 @@ async def running(folder: Path) -> AsyncIterator[Cluster]:
             drain = DrainController(client, cluster.nodes, recorder, clock)
             loop = Reconciler("drain", drain.reconcile)
             cluster.nodes.add_handler(loop.changed)
-            parts = [asyncio.create_task(part.run()) for part in (cluster.nodes, cluster.reports, loop)]
+            signer = authority.load(folder / "ca.crt", folder / "ca.key")
+            join = JoinController(client, cluster.nodes, signer, recorder, clock)
+            requests = Reconciler("join", join.reconcile_request)
+            running = (cluster.nodes, cluster.reports, loop, join.secrets)
+            parts = [asyncio.create_task(part.run()) for part in running]
+            await join.secrets.synced()
+            join.requests.add_handler(requests.changed)
+            parts += [asyncio.create_task(part.run()) for part in (join.requests, requests)]
             try:
                 yield cluster
             finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clu
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def machine(request: pytest.FixtureRequest, tmp_path: Path, cluster: Cluster) -> AsyncIterator[Machine]:
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:60].strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    name = f"{words}-{zlib.crc32(request.node.name.encode()):08x}"
     async with machines.machine(tmp_path / "machine", name, cluster.kubeconfig) as found:
         yield found

@@ -11,14 +11,12 @@ from typing import Any
 import msgspec
 
 from mco.api import names
-from mco.daemon import act
 from mco.daemon.agent import Settings
 from mco.daemon.main import Daemon, Options
+from mco.daemon.provision import provision
 from mco.host.fake import FakeMachine
 from mco.host.root import Root
-from mco.plan.node import diff, update
-from mco.plan.node.actions import RecordConfig
-from mco.plan.node.target import EMPTY, Target, target
+from mco.plan.node.target import target
 from tests.daemon.builders import typed
 
 QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units_check=0.2)
@@ -26,12 +24,13 @@ QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units
 
 class Machine:
     """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
-    started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry."""
+    started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry.
+    `kubeconfig` None: the machine gets its own identity with a bootstrap token."""
 
-    def __init__(self, folder: Path, name: str, kubeconfig: Path) -> None:
+    def __init__(self, folder: Path, name: str, kubeconfig: Path | None) -> None:
         self.name = name
-        self._folder = folder
-        self._kubeconfig = kubeconfig
+        self.folder = folder
+        self.kubeconfig = kubeconfig
         self._asked = asyncio.Event()
         self.machine = FakeMachine(folder, on_reboot=self._asked.set)
         self.reboots = 0
@@ -56,18 +55,8 @@ class Machine:
             names.STATE: names.STATE_DONE,
         }
         self.root.write(names.NODE_ANNOTATIONS_FILE, msgspec.json.encode(initial))
-        self._provision(target(typed(config)))
-
-    def _provision(self, served: Target) -> None:
-        """What Ignition and the first boot do: the disk holds the config before the daemon starts."""
-        changes = diff.compare(EMPTY, served)
-        context = act.Context(self.machine.host, b"")
-        for action in update.actions(EMPTY, served, changes):
-            if isinstance(action, RecordConfig):
-                continue
-            prepared = act.prepare(context, action)
-            if prepared is not None:
-                prepared.perform()
+        provision(self.machine.host, target(typed(config)).config)
+        self.machine.host.kernel.set(config["spec"]["kernelArguments"])
         self.boot()
 
     def boot(self) -> None:
@@ -76,6 +65,7 @@ class Machine:
             self.root.write("/proc/cmdline", b"root=LABEL=root ro quiet\n", mode=0o444)
 
     async def start(self) -> None:
+        assert self._running is None
         self._running = asyncio.create_task(self._forever())
 
     async def stop(self) -> None:
@@ -88,10 +78,10 @@ class Machine:
         self._loop.call_soon_threadsafe(self._asked.set)
 
     async def _forever(self) -> None:
-        options = Options(kubeconfig=self._kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
+        options = Options(kubeconfig=self.kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
         while True:
             self._asked.clear()
-            self.machine = FakeMachine(self._folder, on_reboot=self._reboot_asked)
+            self.machine = FakeMachine(self.folder, on_reboot=self._reboot_asked)
             daemon = asyncio.create_task(Daemon(self.machine.host, options).run())
             asked = asyncio.create_task(self._asked.wait())
             try:
@@ -107,7 +97,7 @@ class Machine:
 
 
 @contextlib.asynccontextmanager
-async def machine(folder: Path, name: str, kubeconfig: Path) -> AsyncIterator[Machine]:
+async def machine(folder: Path, name: str, kubeconfig: Path | None) -> AsyncIterator[Machine]:
     FakeMachine.create(folder, hostname=name).close()
     made = Machine(folder, name, kubeconfig)
     try:

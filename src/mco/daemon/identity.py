@@ -86,11 +86,13 @@ def certificate(cluster: Cluster) -> Certificate | None:
 
 
 class NodeIdentity:
-    """Finds or makes the kubeconfig of the node called `name`."""
+    """Finds or makes the kubeconfig of the node called `name`. `machine_id` goes with every request: a name
+    that another living machine has is not given away."""
 
-    def __init__(self, root: Root, name: str, clock: Clock) -> None:
+    def __init__(self, root: Root, name: str, machine_id: str, clock: Clock) -> None:
         self._root = root
         self._name = name
+        self._machine_id = machine_id
         self._clock = clock
 
     async def obtain(self) -> Cluster:
@@ -151,7 +153,7 @@ class NodeIdentity:
         pem = requests.create_for_node(key, self._name)
         name = _request_name(key)
         body = {
-            "metadata": {"name": name},
+            "metadata": {"name": name, "annotations": {names.MACHINE_ID: self._machine_id}},
             "spec": {
                 "request": base64.b64encode(pem).decode(),
                 "signerName": requests.NODE_SIGNER,

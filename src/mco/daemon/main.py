@@ -65,7 +65,7 @@ class Daemon:
             name = self._options.node_name or self._host.hostname()
             self._notifier.ready()
             with bound(node=name):
-                identity = NodeIdentity(self._host.root, name, self._clock)
+                identity = NodeIdentity(self._host.root, name, self._host.machine_id(), self._clock)
                 cluster = await self._identify(identity)
                 while True:
                     cluster = await self._session(name, identity, cluster)

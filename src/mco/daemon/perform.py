@@ -150,13 +150,11 @@ class Performer:
 
     def _fail(self, error: MCOError) -> None:
         _log.warning("update failed, undoing it", error=str(error), path=error.path)
-        state = self._need()
         try:
             self.undo(str(error), reboot=False)
         except MCOError as second:
             text = f"{error}; {second}"
             raise UndoFailed(text, path=error.path, hint=error.hint) from error
-        del state
         raise Failed(str(error), path=error.path, hint=error.hint) from error
 
     def _undo_all(self, state: JournalState) -> list[PostAction]:
