@@ -22,7 +22,7 @@ def manifest(
     another as `version`; `role=None` gives no labels."""
     if config is not None:
         rest = {key: value for key, value in config.items() if key != "version"}
-        spec["config"] = {"ignition": {"version": config.get("version", "3.5.0")}, **rest}
+        spec["config"] = {"ignition": {"version": config.get("version", "3.5.0")}} | rest
     metadata: dict[str, Any] = {"name": name}
     if role is not None:
         metadata["labels"] = {names.ROLE_LABEL: role}

@@ -9,6 +9,9 @@ import msgspec
 
 from mco.api.machineconfig import MachineConfigSpec
 from mco.ignition.parse import Parsed, parse
+from mco.ignition.report import IgnitionError
+from mco.ignition.types import VERSION
+from mco.ignition.validate import validate
 
 _DEFAULT_LIMIT = 64 * 1024 * 1024
 
@@ -30,13 +33,23 @@ class Sources:
             self._parsed.move_to_end(key)
             return known[1]
         text = bytes(raw)
-        parsed = parse(text)
+        parsed = _valid(text)
         self._parsed[key] = (len(text), parsed)
         self._held += len(text)
         while self._held > self._limit and len(self._parsed) > 1:
             _, (size, _) = self._parsed.popitem(last=False)
             self._held -= size
         return parsed
+
+
+def _valid(text: bytes) -> Parsed:
+    """An older spec 3 document has to be valid as 3.5 as well, with stricter rules (spec/render.md 7.1)."""
+    parsed = parse(text)
+    if parsed.version.startswith("3.") and parsed.version != VERSION:
+        report = validate(parsed.config)
+        if report.fatal:
+            raise IgnitionError(f"invalid ignition V3 config found: {report}", report=report)
+    return parsed
 
 
 def raw_config(spec: MachineConfigSpec) -> msgspec.Raw | None:

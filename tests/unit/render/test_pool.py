@@ -201,6 +201,10 @@ VECTORS: list[tuple[str, list[MachineConfig], str]] = [
 ]
 
 
+# Allowed by 3.0, which takes nothing for a source.
+OLD_AND_INVALID = {"ignition": {"version": "3.0.0", "config": {"merge": [{}]}}}
+
+
 def rendered(*configs: MachineConfig, name: str = "worker", **images: str) -> Rendered:
     return render(builtin.pool(name), configs, controller(**images))
 
@@ -485,6 +489,14 @@ class TestChecks:
         assert error.subject == "MachineConfig/a"
         if path:
             assert error.path == path
+
+    def test_an_old_config_must_be_valid_by_the_new_rules_too(self) -> None:
+        error = refused(mc("a", {"version": "3.0.0"}), mc("b", OLD_AND_INVALID))
+        assert str(error) == (
+            "could not generate rendered MachineConfig: invalid ignition V3 config found: "
+            "error at $.ignition.config.merge.0: source is required\n"
+        )
+        assert (error.subject, error.path) == ("MachineConfig/b", "$.spec.config.ignition.config.merge.0")
 
     def test_extensions_are_not_looked_at_without_a_config(self) -> None:
         assert rendered(mc("a", extensions=["anything"])).spec["extensions"] == ["anything"]
