@@ -101,30 +101,32 @@ class _Parser:
         stack = [holder]
         self._value(stack, "looking for beginning of value")
         while len(stack) > 1:
-            self._after_value(stack)
+            self._go_on(stack)
         if self._peek() is not None:
             raise self._unexpected("after top-level value")
         return root.items[0]
 
-    def _after_value(self, stack: list[Node]) -> None:
-        """A value ended inside `stack[-1]`: a comma and the next member, or the end of it."""
+    def _go_on(self, stack: list[Node]) -> None:
+        """The next element or member of `stack[-1]`, or the end of it."""
         holder = stack[-1]
+        is_array = holder.kind == "array"
         char = self._peek()
-        if holder.kind == "array":
-            if char == b",":
-                self.at += 1
-                self._value(stack, "looking for beginning of value")
-            elif char == b"]":
-                self._close(stack)
-            else:
-                raise self._unexpected("after array element")
-        elif char == b",":
+        if char == (b"]" if is_array else b"}"):
             self.at += 1
-            self._member(stack)
-        elif char == b"}":
-            self._close(stack)
+            stack.pop().end = self.at
+        elif holder.items or holder.members:
+            if char != b",":
+                raise self._unexpected("after array element" if is_array else "after object key:value pair")
+            self.at += 1
+            self._next(stack, is_array)
         else:
-            raise self._unexpected("after object key:value pair")
+            self._next(stack, is_array)
+
+    def _next(self, stack: list[Node], is_array: bool) -> None:
+        if is_array:
+            self._value(stack, "looking for beginning of value")
+        else:
+            self._member(stack)
 
     def _member(self, stack: list[Node]) -> None:
         if self._peek() != b'"':
@@ -134,10 +136,7 @@ class _Parser:
         if self._peek() != b":":
             raise self._unexpected("after object key")
         self.at += 1
-        holder = stack[-1]
-        count = len(stack)
         self._value(stack, "looking for beginning of value", (key, start))
-        assert stack[count - 1] is holder
 
     def _value(self, stack: list[Node], expected: str, key: tuple[str, int] | None = None) -> None:
         char = self._peek()
@@ -169,17 +168,6 @@ class _Parser:
         node.kind = "object" if char == b"{" else "array"
         stack.append(node)
         self.at += 1
-        following = self._peek()
-        if following == (b"}" if char == b"{" else b"]"):
-            self._close(stack)
-        elif char == b"{":
-            self._member(stack)
-        else:
-            self._value(stack, "looking for beginning of value")
-
-    def _close(self, stack: list[Node]) -> None:
-        self.at += 1
-        stack.pop().end = self.at
 
     def _peek(self) -> bytes | None:
         match = _SPACE.match(self.raw, self.at)

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from mco.ignition import types as t
 from mco.ignition.document import Document, Node
-from mco.ignition.report import ROOT, Entry
+from mco.ignition.report import Entry
 from mco.ignition.schema import Field, Kind, fields
+from mco.ignition.shapes import go_name, is_nullable, known
+from mco.ignition.unused import unused_keys
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _INT64 = 1 << 63
@@ -44,25 +46,6 @@ _EMBEDDED: dict[type, str] = {
 }
 
 
-class Reference(t.IgnitionStruct, frozen=True, kw_only=True):
-    """A resource of `ignition.config` and `ignition.security` in spec 3.0: it has no compression."""
-
-    source: str | None = None
-    verification: t.Verification = t.Verification()
-
-
-# Fields that were not optional before spec 3.3: absent is the empty text there, and stays it when translated
-# up.
-_OLD_VALUES = frozenset(
-    {(t.Link, "target"), (t.Raid, "level"), (t.ClevisCustom, "config"), (t.ClevisCustom, "pin")}
-)
-# Structs that could be absent as a whole before spec 3.3: null takes them away.
-_OLD_POINTERS = frozenset({(t.Luks, "clevis"), (t.Clevis, "custom")})
-_REFERENCES = frozenset(
-    {(t.IgnitionConfig, "merge"), (t.IgnitionConfig, "replace"), (t.TLS, "certificate_authorities")}
-)
-
-
 class TypeMismatch(NamedTuple):
     """A value that does not fit its field; `offset` counts the bytes read up to it."""
 
@@ -83,10 +66,8 @@ def normalise(document: Document, minor: int, root: type = t.Config) -> Loose:
     """Reads a document with the keys of one minor version of the spec that `root` is the config of."""
     decoder = _Decoder(minor)
     value = decoder.struct(root, document.root, None, _Place("", (), "types.Config"))
-    unused: list[Entry] = []
-    if decoder.mismatch is None:
-        _collect_unused(document, root, value, document.root, ROOT, minor, unused)
-    return Loose(value, tuple(unused), decoder.mismatch)
+    unused = () if decoder.mismatch is not None else unused_keys(document, root, value, minor)
+    return Loose(value, unused, decoder.mismatch)
 
 
 class _Place(NamedTuple):
@@ -117,7 +98,7 @@ class _Decoder:
             self._mismatch(node, place)
             return value
         table = _by_folded_key(struct, self.minor)
-        name = _go_name(struct, place, self.minor)
+        name = go_name(struct, self.minor)
         for key, _, child in node.members:
             field = table.get(key) or table.get(_fold(key))
             if field is not None:
@@ -127,10 +108,10 @@ class _Decoder:
 
     def _field(self, value: dict[str, Any], struct: type, field: Field, node: Node, place: _Place) -> None:
         old = value.get(field.key)
-        if node.kind == "null" and _is_nullable(struct, field, self.minor):
+        if node.kind == "null" and is_nullable(struct, field, self.minor):
             value.pop(field.key, None)
         elif field.kind is Kind.STRUCT:
-            inner = place._replace(type=f"types.{_go_name(field.type, place, self.minor)}")
+            inner = place._replace(type=f"types.{go_name(field.type, self.minor)}")
             value[field.key] = self.struct(field.type, node, old, inner)
         elif field.kind in (Kind.STRUCTS, Kind.STRINGS):
             self._list(value, struct, field, node, place)
@@ -146,7 +127,7 @@ class _Decoder:
         if node.kind == "null":
             value.pop(field.key, None)
             return
-        element = _element_name(struct, field, place, self.minor)
+        element = _element_name(struct, field, self.minor)
         if node.kind != "array":
             list_type = "types.HTTPHeaders" if field.name == "http_headers" else f"[]types.{element}"
             self._mismatch(node, place._replace(type=list_type))
@@ -218,31 +199,13 @@ def version_of(document: Document) -> str | TypeMismatch:
 
 def _blank(struct: type, minor: int) -> dict[str, Any]:
     """The zero value: nothing but what is always written."""
-    return {f.key: f.type() for f in _known(struct, minor) if f.kind is Kind.VALUE}
-
-
-@cache
-def _known(struct: type, minor: int) -> tuple[Field, ...]:
-    return tuple(_at(struct, field, minor) for field in fields(struct) if field.since <= minor)
-
-
-def _at(struct: type, field: Field, minor: int) -> Field:
-    """The field as that version has it."""
-    if minor < 3 and (struct, field.name) in _OLD_VALUES:
-        return field._replace(kind=Kind.VALUE)
-    if minor == 0 and (struct, field.name) in _REFERENCES:
-        return field._replace(type=Reference)
-    return field
+    return {f.key: f.type() for f in known(struct, minor) if f.kind is Kind.VALUE}
 
 
 @cache
 def _by_folded_key(struct: type, minor: int) -> dict[str, Field]:
-    known = _known(struct, minor)
-    return {_fold(field.key): field for field in known} | {field.key: field for field in known}
-
-
-def _is_nullable(struct: type, field: Field, minor: int) -> bool:
-    return field.nullable or (minor < 3 and (struct, field.name) in _OLD_POINTERS)
+    present = known(struct, minor)
+    return {_fold(field.key): field for field in present} | {field.key: field for field in present}
 
 
 def _fold(key: str) -> str:
@@ -256,54 +219,11 @@ def _embedded(struct: type, field: Field) -> tuple[str, ...]:
     return ("Node",) if field.name in _NODE_FIELDS else (_EMBEDDED[struct],)
 
 
-def _element_name(struct: type, field: Field, place: _Place, minor: int) -> str:
+def _element_name(struct: type, field: Field, minor: int) -> str:
     if field.kind is Kind.STRINGS:
         return _STRING_TYPES.get((struct, field.name), "string")
-    return _go_name(field.type, place, minor)
-
-
-def _go_name(struct: type, place: _Place, minor: int) -> str:
-    """The name of the struct in the original's package of that version."""
-    if struct is t.Resource and minor == 0:
-        return "FileContents"
-    if struct is Reference:
-        return "CaReference" if place.path[-1:] == ("certificateAuthorities",) else "ConfigReference"
-    if struct is t.ClevisCustom and minor < 3:
-        return "Custom"
-    return struct.__name__
+    return go_name(field.type, minor)
 
 
 def _scalar_name(scalar: type) -> str:
     return {str: "string", int: "int", bool: "bool"}[scalar]
-
-
-def _collect_unused(
-    document: Document, struct: type, value: Any, node: Node, path: str, minor: int, out: list[Entry]
-) -> None:
-    """Warns of the keys that no field has, spelled as the original spells fields: exactly."""
-    if node.kind != "object":
-        message = (
-            f"context tree does not match content tree at {path}. "
-            "Line and column reporting may be inconsistent. Unused keys may not be reported"
-        )
-        out.append(Entry("warn", path, message, *document.position(node.mark)))
-        return
-    known = _known(struct, minor)
-    keys = {field.key for field in known}
-    seen = set()
-    for key, start, _ in node.members:
-        if key not in keys and key not in seen:
-            seen.add(key)
-            out.append(Entry("warn", f"{path}.{key}", f"unused key {key}", *document.position(start)))
-    for field in known:
-        child = node.child(field.key)
-        if child is None or field.kind not in (Kind.STRUCT, Kind.STRUCTS):
-            continue
-        if child.kind == "null" and _is_nullable(struct, field, minor):
-            continue
-        if field.kind is Kind.STRUCT:
-            inner = value.get(field.key, {})
-            _collect_unused(document, field.type, inner, child, f"{path}.{field.key}", minor, out)
-            continue
-        for index, (item, part) in enumerate(zip(value.get(field.key, ()), child.items, strict=False)):
-            _collect_unused(document, field.type, item, part, f"{path}.{field.key}.{index}", minor, out)
