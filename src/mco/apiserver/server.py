@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -52,14 +51,14 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     try:
         await _ensure_namespaces(core)
         sockets = bind(settings.bind, settings.port)
-        url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
-        now = datetime.now(UTC)
-        keys = credentials.prepare(folder, _names(settings), url, now)
+        keys = credentials.prepare(folder, _names(settings))
         listener = Listener(_application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
         await listener.start(sockets)
+        url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
+        kubeconfig = credentials.write_kubeconfig(folder, url)
         tasks = [asyncio.create_task(_tick(core)), asyncio.create_task(core.garbage.run())]
         try:
-            yield Running(url, keys.kubeconfig, core)
+            yield Running(url, kubeconfig, core)
         finally:
             core.end_watches()
             await listener.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,19 +11,20 @@ import yaml
 from mco.apiserver import errors
 from mco.apiserver.auth import restriction
 from mco.apiserver.core import Core
-from mco.apiserver.http import show
+from mco.apiserver.http import protobuf, show
 from mco.apiserver.http.lists import collect
 from mco.apiserver.http.options import dry_run, form_of, number, selection_of
 from mco.apiserver.http.request import Request
-from mco.apiserver.http.respond import Answer, encode
+from mco.apiserver.http.respond import JSON, Answer, encode
 from mco.apiserver.registry.served import Served
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.writes import patches
 from mco.apiserver.writes.writes import Options, Preconditions
+from mco.base.errors import InvalidInput
 
 Obj = dict[str, Any]
 
-BODIES = ("application/json", "application/yaml")
+YAML = "application/yaml"
 
 
 def get_object(core: Core, served: Served, request: Request) -> Answer:
@@ -134,14 +136,25 @@ async def delete_collection(core: Core, served: Served, request: Request) -> Ans
 
 async def decode_body(request: Request) -> Any:
     """The body as builtins. Raises StatusError 400, 413, 415."""
-    kind = request.content_type or BODIES[0]
-    if kind not in BODIES:
-        raise errors.unsupported_media_type(BODIES)
+    kind = request.content_type or JSON
+    decode = _DECODERS.get(kind)
+    if decode is None:
+        raise errors.unsupported_media_type(tuple(_DECODERS))
     body = await request.body()
     try:
-        return msgspec.json.decode(body) if kind == BODIES[0] else yaml.safe_load(body)
-    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        value = decode(body)
+    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
         raise errors.bad_request(f"the body of the request cannot be decoded: {error}") from error
+    if kind == protobuf.MEDIA_TYPE and value is None:
+        raise errors.unsupported_media_type((JSON, YAML))
+    return value
+
+
+_DECODERS: dict[str, Callable[[bytes], Any]] = {
+    JSON: msgspec.json.decode,
+    YAML: yaml.safe_load,
+    protobuf.MEDIA_TYPE: protobuf.decode,
+}
 
 
 def _prune(served: Served, body: Any, request: Request) -> list[str]:
@@ -170,17 +183,10 @@ def write_options(core: Core, request: Request, asked: DeleteOptions | None = No
 
 async def _delete_options(request: Request) -> DeleteOptions:
     """From the body, where there is one, and from the query."""
-    body = await request.body()
-    value = {}
-    if body.strip():
-        try:
-            value = msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
-            raise errors.bad_request(f"the delete options cannot be decoded: {error}") from error
-    asked = DeleteOptions.of(value)
+    value = await decode_body(request) if await request.has_body() else {}
     if policy := request.query.get("propagationPolicy"):
-        asked = DeleteOptions.of({**value, "propagationPolicy": policy})
-    return asked
+        value = {**value, "propagationPolicy": policy}
+    return DeleteOptions.of(value)
 
 
 def _answer(

@@ -44,12 +44,21 @@ class Request(msgspec.Struct, kw_only=True):
     receive: Any
     connection: Connection
     user: User = NOBODY
+    _body: bytes | None = None
 
     def flag(self, name: str) -> bool:
         return self.query.get(name, "") not in ("", "0", "false", "False")
 
     async def body(self) -> bytes:
         """Raises StatusError 413 as soon as the body is longer than allowed."""
+        if self._body is None:
+            self._body = await self._receive()
+        return self._body
+
+    async def has_body(self) -> bool:
+        return bool((await self.body()).strip())
+
+    async def _receive(self) -> bytes:
         if int(self.headers.get("content-length") or 0) > BODY_LIMIT:
             raise errors.too_large(BODY_LIMIT)
         parts: list[bytes] = []

@@ -63,7 +63,7 @@ def bookmark(served: Served, number: int, form: Form, *, initial: bool = False) 
     if form.shape == "partial":
         obj = tables.partial(obj)
     elif form.shape == "table":
-        empty = {"cells": [None] * (len(served.columns) + 1), "object": tables.partial(obj)}
+        empty = {"cells": [None] * len(served.columns), "object": tables.partial(obj)}
         obj = tables.table(served, [], {"resourceVersion": str(number)}, datetime.min, form.include)
         obj["rows"] = [empty] if initial else []
     return frame("BOOKMARK", msgspec.json.encode(obj))

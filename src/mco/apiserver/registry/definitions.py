@@ -11,7 +11,7 @@ from mco.apiserver.registry.served import STATUS, Served
 from mco.apiserver.store.revision import Change, Revision
 from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.custom import CustomStrategy
-from mco.apiserver.tables.columns import AGE, Column, path_column
+from mco.apiserver.tables.columns import AGE, NAME, Column, path_column
 
 Obj = dict[str, Any]
 
@@ -102,8 +102,8 @@ def _version(definition: Obj, version: Obj) -> Served:
 def _columns(version: Obj) -> tuple[Column, ...]:
     declared = version.get("additionalPrinterColumns")
     if not declared:
-        return (AGE,)
-    return tuple(
+        return (NAME, AGE)
+    shown = (
         path_column(
             column["name"],
             column["jsonPath"],
@@ -114,3 +114,4 @@ def _columns(version: Obj) -> tuple[Column, ...]:
         )
         for column in declared
     )
+    return (NAME, *shown)

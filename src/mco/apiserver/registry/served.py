@@ -9,7 +9,7 @@ import msgspec
 
 from mco.apiserver.store.revision import Key
 from mco.apiserver.strategies.strategy import Strategy
-from mco.apiserver.tables.columns import AGE, Column
+from mco.apiserver.tables.columns import AGE, NAME, Column
 
 Obj = dict[str, Any]
 """An object as Python builtins."""
@@ -45,7 +45,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
-    columns: tuple[Column, ...] = (AGE,)
+    columns: tuple[Column, ...] = (NAME, AGE)
     fields: Mapping[str, str] = msgspec.field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     custom: bool = False

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from mco.api.names import NODE_ROLE_PREFIX
-from mco.apiserver.tables.columns import AGE, Column, age, human_duration, path_column
+from mco.apiserver.tables.columns import AGE, NAME, Column, age, human_duration, path_column
 
 Obj = dict[str, Any]
 
@@ -103,6 +103,7 @@ def _request_duration(obj: Obj, _now: datetime) -> str:
 
 
 NODES = (
+    NAME,
     Column(name="Status", cell=_node_status),
     Column(name="Roles", cell=_node_roles),
     AGE,
@@ -118,6 +119,7 @@ NODES = (
     ),
 )
 PODS = (
+    NAME,
     Column(name="Ready", cell=_pod_ready),
     Column(name="Status", cell=_pod_status),
     Column(name="Restarts", cell=_pod_restarts),
@@ -125,11 +127,11 @@ PODS = (
     Column(name="IP", cell=_or(".status.podIP", "<none>"), priority=1),
     Column(name="Node", cell=_or(".spec.nodeName", "<none>"), priority=1),
 )
-NAMESPACES = (path_column("Status", ".status.phase"), AGE)
-CONFIG_MAPS = (Column(name="Data", type="integer", cell=_count("data", "binaryData")), AGE)
-SECRETS = (path_column("Type", ".type"), Column(name="Data", type="integer", cell=_count("data")), AGE)
-SERVICE_ACCOUNTS = (Column(name="Secrets", type="integer", cell=_count("secrets")), AGE)
-LEASES = (path_column("Holder", ".spec.holderIdentity"), AGE)
+NAMESPACES = (NAME, path_column("Status", ".status.phase"), AGE)
+CONFIG_MAPS = (NAME, Column(name="Data", type="integer", cell=_count("data", "binaryData")), AGE)
+SECRETS = (NAME, path_column("Type", ".type"), Column(name="Data", type="integer", cell=_count("data")), AGE)
+SERVICE_ACCOUNTS = (NAME, Column(name="Secrets", type="integer", cell=_count("secrets")), AGE)
+LEASES = (NAME, path_column("Holder", ".spec.holderIdentity"), AGE)
 EVENTS = (
     Column(name="Last Seen", cell=_last_seen),
     path_column("Type", ".type"),
@@ -143,10 +145,14 @@ EVENTS = (
     path_column("Name", ".metadata.name", priority=1),
 )
 REQUESTS = (
+    NAME,
     AGE,
     path_column("SignerName", ".spec.signerName"),
     path_column("Requestor", ".spec.username"),
     Column(name="RequestedDuration", cell=_request_duration),
     Column(name="Condition", cell=_request_condition),
 )
-DEFINITIONS = (path_column("Created At", ".metadata.creationTimestamp"),)
+DEFINITIONS = (
+    NAME,
+    path_column("Created At", ".metadata.creationTimestamp"),
+)

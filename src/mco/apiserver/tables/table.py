@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from mco.apiserver.registry.served import Served
-from mco.apiserver.tables.columns import NAME
 
 Obj = dict[str, Any]
 
@@ -15,12 +14,12 @@ _VERSION = "meta.k8s.io/v1"
 
 
 def definitions(served: Served) -> list[dict[str, Any]]:
-    return [column.definition() for column in (NAME, *served.columns)]
+    return [column.definition() for column in served.columns]
 
 
 def row(served: Served, obj: Obj, now: datetime, include: str) -> dict[str, Any]:
     """`include` is what clients ask for: `None`, `Metadata` (the default) or the whole `Object`."""
-    cells = [column.cell(obj, now) for column in (NAME, *served.columns)]
+    cells = [column.cell(obj, now) for column in served.columns]
     if include == "None":
         return {"cells": cells}
     return {"cells": cells, "object": obj if include == "Object" else partial(obj)}
