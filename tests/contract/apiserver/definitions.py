@@ -37,9 +37,10 @@ def definition(prefix: str, spec: Body | None = None, **more: Any) -> Body:
 
 
 async def define(api: Api, body: Body) -> str:
-    """Creates a definition and waits until it is served; the path of its objects."""
+    """Creates a definition where it is not there yet, and waits until it is served; its objects' path."""
     name = body["metadata"]["name"]
-    await api.create(CRDS, body)
+    if (await api.get(f"{CRDS}/{name}")).status == 404:
+        await api.create(CRDS, body)
     async with api.watch(CRDS, fieldSelector=f"metadata.name={name}") as events:
         while not _established((await events.next())["object"]):
             pass
