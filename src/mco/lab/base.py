@@ -19,7 +19,7 @@ import msgspec
 
 from mco.base.errors import HostError
 from mco.lab import paths
-from mco.lab.commands import CLEAN_ENVIRONMENT, failure, in_thread, run
+from mco.lab.commands import CLEAN_ENVIRONMENT, UMASK, failure, in_thread, run
 from mco.lab.locks import wait_for
 
 Progress = Callable[[str], None]
@@ -115,6 +115,7 @@ async def _mmdebstrap(argv: Sequence[str], progress: Progress) -> None:
         stderr=subprocess.PIPE,
         env=environment,
         start_new_session=True,
+        umask=UMASK,
     )
     last: list[str] = []
     try:

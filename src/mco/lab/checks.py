@@ -13,7 +13,7 @@ import msgspec
 
 from mco.base.errors import HostError, Unsupported
 from mco.lab import base, cgroups, firstboot, opt, paths
-from mco.lab.commands import run
+from mco.lab.commands import PATH, run
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def _root() -> str:
 
 def _program(*names: str) -> Callable[[], str]:
     def probe() -> str:
-        lacking = [name for name in names if not shutil.which(name)]
+        lacking = [name for name in names if not shutil.which(name, path=PATH)]
         return f"{', '.join(lacking)} not found" if lacking else ""
 
     return probe

@@ -18,13 +18,16 @@ from mco.base.errors import HostError
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Nothing of the caller's environment: a proxy variable would send Ignition's fetch elsewhere, a locale would
-# change the messages that are shown.
+# What programs write into a machine is for its users too, whatever the caller's umask is.
+UMASK = 0o022
+
 _PATIENCE_SECONDS = 5.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Nothing of the caller's environment: a proxy variable would send Ignition's fetch elsewhere, a locale would
+# change the messages that are shown.
 CLEAN_ENVIRONMENT: Mapping[str, str] = {"PATH": PATH, "LANG": "C.UTF-8"}
 
 
@@ -56,6 +59,7 @@ def run(argv: Sequence[str]) -> bytes:
         env=CLEAN_ENVIRONMENT,
         check=False,
         start_new_session=True,
+        umask=UMASK,
     )
     if done.returncode != 0:
         raise failure(argv, done.returncode, done.stderr or done.stdout)
@@ -71,6 +75,7 @@ async def complete(argv: Sequence[str], *, stdin: bytes = b"", environment: Mapp
         stderr=subprocess.PIPE,
         env=dict(environment),
         start_new_session=True,
+        umask=UMASK,
     )
     try:
         stdout, stderr = await process.communicate(stdin)

@@ -20,6 +20,7 @@ import msgspec
 
 from mco.base.errors import NotFound
 from mco.lab import bootloader
+from mco.lab.image import open_to_all
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,12 +55,13 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("upper/etc", "work", "lab"):
             (self.folder / name).mkdir(parents=True)
-        (self.folder / "upper").chmod(0o755)
         (self.folder / "base").symlink_to(base)
         (self.folder / "image").symlink_to(image)
         # The overlay is not mounted anywhere yet: the upper folder may still be written to.
         (self.folder / "upper/etc/hostname").write_text(f"{hostname}\n")
         bootloader.install(self.boot, arguments)
+        for name in ("upper", "boot", "lab"):
+            open_to_all(self.folder / name)
 
     def erase(self) -> None:
         for name in ("upper", "work", "boot", "lab"):
@@ -87,3 +89,4 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
         line = bootloader.command_line(bootloader.choose(self.boot))
         (self.lab / "cmdline").write_text(f"{line}\n", errors="surrogateescape")
         (self.lab / "host0.network").write_text(network_unit)
+        open_to_all(self.lab)

@@ -16,7 +16,7 @@ import msgspec
 
 from mco.base.errors import HostError
 from mco.lab import launch
-from mco.lab.commands import CLEAN_ENVIRONMENT
+from mco.lab.commands import CLEAN_ENVIRONMENT, UMASK
 from mco.lab.disk import Disk
 
 ENGINES = (
@@ -110,6 +110,7 @@ class FirstBoot:
             stderr=subprocess.STDOUT,
             env=environment,
             start_new_session=True,
+            umask=UMASK,
         )
         assert process.stdout is not None
         critical = ""

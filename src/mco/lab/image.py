@@ -7,6 +7,7 @@ milliseconds, not another base root.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,3 +154,14 @@ def _write(layer: Layer, root: Path) -> None:
         path = root / name.lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
+    open_to_all(root)
+
+
+def open_to_all(root: Path) -> None:
+    """What was just made becomes 0755 and 0644, whatever the umask: a machine's users go through it."""
+    for folder, _, files in os.walk(root):
+        os.chmod(folder, 0o755)
+        for name in files:
+            path = Path(folder, name)
+            if not path.is_symlink():
+                path.chmod(0o644)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
@@ -18,8 +19,11 @@ from mco.lab.events import Listener, MachineEvent
 from mco.lab.firstboot import Source
 from mco.lab.kept import Kept
 from mco.lab.ledger import Bridge, Folder, Ledger, Settings
-from mco.lab.locks import Lock, purpose, wait_for
+from mco.lab.locks import Lock, purpose
 from mco.lab.machine import Machine, Site
+
+# A holder says what it holds the lock for just after it has got it.
+_SETTLE_SECONDS = 0.5
 
 
 def _ignore(event: MachineEvent) -> None:
@@ -127,17 +131,20 @@ async def open_lab(
 
 
 async def _lock(instance: str) -> Lock:
+    """Another run that cleans up after the instance is waited for: that takes a moment."""
     path = paths.instance_folder(instance) / cleanup.LOCK
-    try:
-        return Lock(path, blocking=False, purpose="running")
-    except Conflict:
-        if purpose(path) == "cleaning":
-            return await wait_for(path, purpose="running")
-        raise Conflict(
-            f'instance "{instance}" runs already',
-            path=str(path),
-            hint="another one beside it: --name NAME",
-        ) from None
+    until = time.monotonic() + _SETTLE_SECONDS
+    while True:
+        try:
+            return Lock(path, blocking=False, purpose="running")
+        except Conflict:
+            if purpose(path) == "running" and time.monotonic() > until:
+                raise Conflict(
+                    f'instance "{instance}" runs already',
+                    path=str(path),
+                    hint="another one beside it: --name NAME",
+                ) from None
+        await asyncio.sleep(0.1)
 
 
 def _prepare(

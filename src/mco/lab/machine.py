@@ -16,7 +16,7 @@ import msgspec
 
 from mco.base.errors import Conflict, HostError, MCOError, Unavailable
 from mco.lab import cgroups, launch, record
-from mco.lab.commands import CLEAN_ENVIRONMENT, Completed, complete, in_thread
+from mco.lab.commands import CLEAN_ENVIRONMENT, UMASK, Completed, complete, in_thread
 from mco.lab.disk import Disk
 from mco.lab.events import Listener, MachineEvent, State
 from mco.lab.firstboot import FirstBoot, Source
@@ -143,6 +143,7 @@ class Machine:
                     stderr=subprocess.STDOUT,
                     env={**CLEAN_ENVIRONMENT, "NOTIFY_SOCKET": notify.address},
                     start_new_session=True,
+                    umask=UMASK,
                 )
             try:
                 return await process.wait()

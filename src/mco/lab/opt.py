@@ -22,6 +22,7 @@ import mco
 from mco.base.errors import Unsupported
 from mco.lab import paths
 from mco.lab.commands import run
+from mco.lab.image import open_to_all
 from mco.lab.locks import Lock
 
 MACHINE_PYTHON = (3, 11)
@@ -82,9 +83,10 @@ def _write_program(folder: Path) -> None:
     (folder / "bin").mkdir(parents=True)
     launcher = folder / "bin" / "mco"
     launcher.write_text(_LAUNCHER)
-    launcher.chmod(0o755)
     (folder / "site-packages").mkdir()
     shutil.copytree(_package(), folder / "lib" / "mco", ignore=shutil.ignore_patterns("__pycache__"))
+    open_to_all(folder)
+    launcher.chmod(0o755)
 
 
 def _program_key() -> str:

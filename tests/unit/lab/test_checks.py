@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mco.lab import checks
+from mco.lab import base, checks
 
 
 def test_what_is_missing_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(checks, "PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     failed = {check.name: check for check in checks.missing()}
     assert failed["systemd-nspawn"].found == "systemd-nspawn not found"
@@ -21,9 +21,9 @@ def test_what_is_missing_is_named_with_its_remedy(tmp_path: Path, monkeypatch: p
 def test_a_base_root_that_is_there_needs_no_mmdebstrap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(checks, "PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "cache/mco/lab" / f"base-{checks.base.Recipe().key}").mkdir(parents=True)
+    (tmp_path / "cache/mco/lab" / f"base-{base.Recipe().key}").mkdir(parents=True)
     assert "mmdebstrap" not in {check.name for check in checks.missing()}
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import os
+import stat
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from mco.base.errors import Conflict, InvalidInput
-from mco.lab import launch, paths
+from mco.lab import image, launch, paths
 from mco.lab.base import Recipe
 from mco.lab.disk import Disk
 from mco.lab.firstboot import Source
@@ -95,6 +97,23 @@ def test_units_of_the_image_are_enabled_before_everything_else_is_disabled() -> 
     )
     assert preset.index("enable x.service") < preset.index("disable *")
     assert preset[-1] == "disable *"
+
+
+def test_a_strict_umask_does_not_close_the_image_to_a_machines_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    before = os.umask(0o077)
+    try:
+        layer = image.build(Layer())
+        disk = Disk(folder=tmp_path / "disk")
+        disk.clone(tmp_path, layer, "worker-0", "")
+    finally:
+        os.umask(before)
+    for root in (layer, disk.folder / "upper", disk.boot):
+        for path in (root, *root.rglob("*")):
+            wanted = 0o755 if path.is_dir() else 0o644
+            assert path.is_symlink() or stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
 def test_folders_with_colons_reach_nspawn_escaped() -> None:
