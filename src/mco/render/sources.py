@@ -23,6 +23,8 @@ class Sources:
     def __init__(self, limit: int = _DEFAULT_LIMIT) -> None:
         self._limit = limit
         self._held = 0
+        self.parsed = 0
+        """How many texts had to be parsed so far."""
         self._parsed: OrderedDict[bytes, tuple[int, Parsed]] = OrderedDict()
 
     def parse(self, raw: msgspec.Raw | bytes) -> Parsed:
@@ -34,6 +36,7 @@ class Sources:
             return known[1]
         text = bytes(raw)
         parsed = _valid(text)
+        self.parsed += 1
         self._parsed[key] = (len(text), parsed)
         self._held += len(text)
         while self._held > self._limit and len(self._parsed) > 1:
