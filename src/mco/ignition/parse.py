@@ -85,8 +85,8 @@ def spec3_error(text: str, report: Report) -> IgnitionError:
 
 
 def _strict(raw: bytes) -> Parsed | None:
-    """The fast path; None when there is anything to say. Of a key that stands twice in exactly the same spelling
-    only the last is seen here, where the original lays the later value over the earlier one."""
+    """The fast path; None when there is anything to say. Of a key that stands twice in exactly the same
+    spelling only the last is seen here, where the original lays the later value over the earlier one."""
     try:
         config = _DECODER.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
