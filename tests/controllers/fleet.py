@@ -30,8 +30,9 @@ class Fleet:
     """`obedient`: what a simulated daemon answers to a new desired config: True for Done at once, a text for
     Degraded with that reason, False for no answer."""
 
-    def __init__(self, client: Client, folder: Path) -> None:
+    def __init__(self, client: Client, folder: Path, server: str) -> None:
         self.client = client
+        self.server = server
         self.folder = folder
         self.obedient: bool | str = True
         self.moving: set[str] = set()
@@ -154,7 +155,7 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
         signer = authority.load(folder / "ca.crt", folder / "ca.key")
         installation = Installation(server=api.url, ca=signer.certificate_pem, version="0.1.0")
         controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
-        made = Fleet(client, folder)
+        made = Fleet(client, folder, api.url)
         tasks = [asyncio.create_task(process.run(client, installation, clock))]
         # The controllers' caches start when their kinds are served, as they would after a restart.
         tasks += [asyncio.ensure_future(part()) for part in controllers.parts.values()]

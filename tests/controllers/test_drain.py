@@ -1,0 +1,75 @@
+"""Cordon, drain and uncordon at a daemon's request (spec/node.md 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mco.api import names, resources
+from mco.kube.errors import NotFoundError
+from tests.controllers.fleet import Fleet
+
+
+async def request(fleet: Fleet, node: str, key: str) -> None:
+    body = {"metadata": {"annotations": {names.DESIRED_DRAIN: key}}}
+    await fleet.client.patch(resources.NODES, node, body)
+
+
+def applied(fleet: Fleet, node: str, key: str) -> bool:
+    return fleet.annotation(node, names.LAST_APPLIED_DRAIN) == key
+
+
+def unschedulable(fleet: Fleet, node: str) -> bool:
+    found = fleet.nodes.store.get(node)
+    return found is not None and found.spec.unschedulable
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}} | metadata,
+        "spec": {"nodeName": "w1", "containers": [{"name": "c", "image": "i"}]},
+    }
+
+
+async def test_an_empty_node_is_drained_at_once_and_given_back(fleet: Fleet) -> None:
+    await fleet.node("w1", "worker")
+    await request(fleet, "w1", "drain-V2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    assert unschedulable(fleet, "w1")
+    await request(fleet, "w1", "uncordon-V2")
+    await fleet.until(lambda: applied(fleet, "w1", "uncordon-V2"), "uncordoned")
+    assert not unschedulable(fleet, "w1")
+
+
+async def test_pods_leave_but_those_of_a_daemonset_stay(fleet: Fleet) -> None:
+    await fleet.node("w1", "worker")
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
+    await fleet.client.create(resources.PODS, pod("web"), namespace="default")
+    await fleet.client.create(resources.PODS, pod("agent", ownerReferences=[owner]), namespace="default")
+    await request(fleet, "w1", "drain-V2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    left = await fleet.client.list(resources.PODS, namespace="default")
+    assert [p.name for p in left.items] == ["agent"]
+
+
+async def test_an_unknown_verb_is_not_answered(fleet: Fleet) -> None:
+    await fleet.node("w1", "worker")
+    await request(fleet, "w1", "evacuate-V2")
+    await request(fleet, "w1", "drain-V2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+
+
+async def test_the_report_tells_cordon_and_drain(fleet: Fleet) -> None:
+    await fleet.node("w1", "worker")
+    while True:
+        try:
+            await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+            break
+        except NotFoundError:
+            continue
+    await request(fleet, "w1", "drain-V2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    report = await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+    states = {c.type: (c.status, c.reason) for c in report.status.conditions}
+    assert states["Cordoned"] == ("True", "UpdateExecutedCordoned")
+    assert states["Drained"] == ("True", "UpdateExecutedDrained")
+    assert states["UpdateExecuted"][0] == "Unknown"
