@@ -6,6 +6,7 @@ everything else, each with the object's name and place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ from mco.api.meta.objects import Object
 from mco.api.yaml import Document
 
 T = TypeVar("T", bound=Object)
+
+_INDEX = re.compile(r"\[([0-9]+)\]")
 
 _TYPES: Mapping[str, type[Object]] = {
     "MachineConfig": MachineConfig,
@@ -140,7 +143,8 @@ class _Reader:
             return msgspec.json.decode(msgspec.json.encode(value), type=wanted)
         except msgspec.ValidationError as error:
             message, _, path = str(error).partition(" - at `")
-            self._error(subject, message, place, "", path.removesuffix("`"))
+            path = _INDEX.sub(r".\1", path.removesuffix("`"))
+            self._error(subject, message, place, "", path)
         return None
 
     def _error(self, subject: str, message: str, place: str, hint: str, path: str = "") -> None:

@@ -22,7 +22,7 @@ from mco.ignition.schema import key_of
 from mco.ignition.types import Config
 from mco.ignition.validate import validate
 from mco.render import builtin
-from mco.render.checks import check_extensions, check_kernel_type, check_modes, in_spec
+from mco.render.checks import check_config, check_extensions, check_kernel_type, check_modes, in_spec
 from mco.render.hints import hint
 from mco.render.lint import lint, lint_arguments
 from mco.render.pool import render
@@ -31,21 +31,28 @@ from mco.render.selection import SelectingAll, select
 from mco.render.sources import Sources, raw_config
 
 _SUPPORTED = "Supported spec versions"
+_SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def audit(manifests: Manifests) -> tuple[Finding, ...]:
     """All findings about the objects, in the order of the documents, then those about pools."""
     sources = Sources()
-    configs = [list(_of_config(config, sources)) for config in manifests.machine_configs]
-    found = [finding for findings in configs for finding in findings]
-    broken = {
-        config.name
-        for config, findings in zip(manifests.machine_configs, configs, strict=True)
-        if any(finding.level == "error" for finding in findings)
-    }
-    pools = Pools(manifests, sources, broken)
+    configs = manifests.machine_configs
+    found = [finding for config in configs for finding in _of_config(config, sources)]
+    unusable = {config.name for config in configs if not _can_be_merged(config, sources)}
+    pools = _Pools(manifests, sources, unusable)
     placed = [_placed(finding, manifests) for finding in (*found, *pools.findings())]
     return (*manifests.findings, *placed)
+
+
+def _can_be_merged(config: MachineConfig, sources: Sources) -> bool:
+    try:
+        check_config(config, sources)
+        if (raw := raw_config(config.spec)) is not None:
+            sources.parse(raw)
+    except MCOError:
+        return False
+    return True
 
 
 def _placed(finding: Finding, manifests: Manifests) -> Finding:
@@ -55,6 +62,14 @@ def _placed(finding: Finding, manifests: Manifests) -> Finding:
 def _of_config(config: MachineConfig, sources: Sources) -> Iterator[Finding]:
     """What is wrong with one MachineConfig by itself."""
     subject = f"MachineConfig/{config.name}"
+    if not _SUBDOMAIN.fullmatch(config.name):
+        yield Finding(
+            level="warning",
+            subject=subject,
+            path="$.metadata.name",
+            message="no API server takes this name",
+            hint="use lower case letters, digits, - and ., and begin and end with a letter or digit",
+        )
     if not config.metadata.label(names.ROLE_LABEL):
         yield Finding(
             level="warning",
@@ -125,13 +140,13 @@ def _of_entry(subject: str, entry: Entry, path: str = "") -> Finding:
     )
 
 
-class Pools:
+class _Pools:
     """The pools of the manifests, and the built-in ones of the roles that no pool of the manifests serves."""
 
-    def __init__(self, manifests: Manifests, sources: Sources, broken: set[str]) -> None:
+    def __init__(self, manifests: Manifests, sources: Sources, unusable: set[str]) -> None:
         self._manifests = manifests
         self._sources = sources
-        self._broken = broken
+        self._unusable = unusable
 
     def findings(self) -> Iterator[Finding]:
         for pool in self._pools():
@@ -160,7 +175,7 @@ class Pools:
         except InvalidInput as error:
             yield of_error(error, subject=subject)
             return
-        if any(config.name in self._broken for config in selected):
+        if any(config.name in self._unusable for config in selected):
             return  # whatever the pool suffers from has been said of its configs
         try:
             rendered = render(pool, selected, self._manifests.controller_config, sources=self._sources)

@@ -86,7 +86,7 @@ def test_an_unknown_field_is_a_warning_with_a_suggestion() -> None:
 
 def test_a_value_of_the_wrong_type_is_an_error_with_its_path() -> None:
     finding = only(manifests(MC + "spec: {kernelArguments: [1]}\n"))
-    assert (finding.subject, finding.path) == ("MachineConfig/a", "$.spec.kernelArguments[0]")
+    assert (finding.subject, finding.path) == ("MachineConfig/a", "$.spec.kernelArguments.0")
     assert finding.message == "Expected `str`, got `int`"
     assert finding.place == "f0.yaml, line 1"
 

@@ -103,6 +103,20 @@ def test_a_config_without_role_is_a_warning() -> None:
     assert finding.hint
 
 
+def test_a_name_that_cannot_be_stored_is_a_warning() -> None:
+    assert brief(manifest("A_b")) == [
+        ("warning", "MachineConfig/A_b", "$.metadata.name", "no API server takes this name")
+    ]
+
+
+def test_what_a_node_refuses_does_not_hide_what_the_size_says() -> None:
+    found = brief(manifest("a", files(file("/proc/x", "data:," + "a" * 1_600_000))))
+    assert [(level, subject) for level, subject, _, _ in found] == [
+        ("error", "MachineConfig/a"),
+        ("error", "MachineConfigPool/worker"),
+    ]
+
+
 def test_a_pool_that_selects_nothing_everything_or_nonsense() -> None:
     nothing = pool("p", {"matchLabels": {"x": "y"}})
     everything = pool("q", {})
