@@ -18,10 +18,16 @@ def command(name: str, purge: bool) -> None:
 
     from mco.fleet import running
     from mco.fleet.instance import folder_of
-    from mco.lab import cleanup
+    from mco.lab import cleanup, instance
+
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
 
     stopped = asyncio.run(running.stop(name))
-    cleanup.sweep(lambda line: click.echo(line, err=True))
+    running.sweep_tours()
+    cleanup.sweep(tell)
+    if purge:
+        asyncio.run(instance.purge(name, tell))
     folder = folder_of(name)
     had = folder.exists()
     shutil.rmtree(folder if purge else folder / "machines", ignore_errors=True)

@@ -24,6 +24,7 @@ from mco.lab import paths
 from mco.lab.commands import run
 from mco.lab.image import open_to_all
 from mco.lab.locks import Lock
+from mco.runtime import version
 
 MACHINE_PYTHON = (3, 11)
 
@@ -85,12 +86,13 @@ def _write_program(folder: Path) -> None:
     launcher.write_text(_LAUNCHER)
     (folder / "site-packages").mkdir()
     shutil.copytree(_package(), folder / "lib" / "mco", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "lib" / "mco" / version.COMMIT_FILE).write_text(version.commit())
     open_to_all(folder)
     launcher.chmod(0o755)
 
 
 def _program_key() -> str:
-    digest = hashlib.sha256(_LAUNCHER.encode())
+    digest = hashlib.sha256(_LAUNCHER.encode() + version.commit().encode())
     for path in sorted(_package().rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(f"{path.relative_to(_package())}\0".encode() + path.read_bytes() + b"\0")

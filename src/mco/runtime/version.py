@@ -11,17 +11,19 @@ from functools import cache
 from pathlib import Path
 
 RAW = "0.1.0"
+COMMIT_FILE = "runtime/commit"
+"""In the package, where a build leaves the commit."""
 
 
 @cache
 def commit() -> str:
     """The 40 digits of the commit, or `unknown`."""
-    here = Path(__file__).parent
-    built = here / "commit"
+    package = Path(__file__).parents[1]
+    built = package / COMMIT_FILE
     if built.is_file():
         return built.read_text().strip()
     try:
-        top = here.parents[2]
+        top = package.parents[1]
         if not (top / ".git").exists():
             return "unknown"
         run = subprocess.run(
