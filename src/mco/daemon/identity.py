@@ -95,11 +95,12 @@ class NodeIdentity:
         self._machine_id = machine_id
         self._clock = clock
 
-    async def obtain(self) -> Cluster:
-        """The node's own identity; asks for one where there is none that lasts. Raises InvalidInput without
-        any kubeconfig, Denied, and what the client raises."""
+    async def obtain(self, *, fresh: bool = False) -> Cluster:
+        """The node's own identity; asks for one where there is none that lasts, or, with `fresh`, because the
+        server does not accept it any more. Raises InvalidInput without any kubeconfig, Denied, and what the
+        client raises."""
         own = self._own()
-        if own is not None:
+        if own is not None and not (fresh and self._root.exists(names.KUBECONFIG_FILE)):
             return own
         bootstrap = load(self._root, names.KUBECONFIG_FILE)
         if bootstrap is None:

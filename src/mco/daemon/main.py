@@ -23,15 +23,18 @@ from mco.kube import config as kubeconfigs
 from mco.kube.backoff import Backoff
 from mco.kube.client import Client
 from mco.kube.config import Cluster
+from mco.kube.errors import Unauthorized
 from mco.kube.events import Recorder
 from mco.runtime.clock import Clock, SystemClock
 from mco.runtime.logging import Logger, bound
-from mco.runtime.supervise import supervise
+from mco.runtime.supervise import PartFailed, supervise
 
 _log = Logger("mco.daemon")
 
 COMPONENT = "machineconfigdaemon"
 FIRSTBOOT_RETRY = 60.0
+STOP_SECONDS = 590.0
+"""Less than the unit's stop time: an action that runs is ended, the update is not."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,15 +71,19 @@ class Daemon:
                 identity = NodeIdentity(self._host.root, name, self._host.machine_id(), self._clock)
                 cluster = await self._identify(identity)
                 while True:
-                    cluster = await self._session(name, identity, cluster)
+                    try:
+                        cluster = await self._session(name, identity, cluster)
+                    except Unauthorized as error:
+                        _log.error("the API server does not know this node any more", error=str(error))
+                        cluster = await self._identify(identity, fresh=True)
                     _log.info("using a new certificate")
 
-    async def _identify(self, identity: NodeIdentity) -> Cluster:
+    async def _identify(self, identity: NodeIdentity, *, fresh: bool = False) -> Cluster:
         if self._options.kubeconfig is not None:
             return kubeconfigs.load(self._options.kubeconfig)
         while True:
             try:
-                return await identity.obtain()
+                return await identity.obtain(fresh=fresh)
             except (InvalidInput, Denied):
                 raise
             except MCOError as error:
@@ -121,6 +128,8 @@ class Daemon:
                 node = await registration.register()
                 break
             except MCOError as error:
+                if isinstance(error, Unauthorized) and self._options.kubeconfig is None:
+                    raise
                 await self._again("node not registered yet", error)
         self._backoff.reset()
         agent.keep_ready(registration)
@@ -157,8 +166,13 @@ async def _start(host: Host, options: Options) -> None:
     clock = SystemClock()
     daemon = Daemon(host, options, clock=clock, notifier=notifier)
     parts = {"daemon": daemon.run, "watchdog": lambda: notifier.keep_alive(clock)}
-    await supervise(parts, grace=590.0)
-    notifier.stopping()
+    try:
+        await supervise(parts, grace=STOP_SECONDS)
+    except PartFailed as failed:
+        # What a person can do about it stands in the cause.
+        raise failed.__cause__ if isinstance(failed.__cause__, MCOError) else failed
+    finally:
+        notifier.stopping()
 
 
 def first_boot(root: Path) -> bool:

@@ -17,12 +17,15 @@ from mco.api.meta.objects import Object
 from mco.api.resources import MACHINE_CONFIG_NODES, NODES
 from mco.base.errors import MCOError
 from mco.kube.client import Client
+from mco.kube.errors import ConflictError
 from mco.kube.events import EventSink
 from mco.plan import report as plan
 from mco.runtime.clock import Clock, rfc3339
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.daemon.report")
+
+_ATTEMPTS = 4
 
 
 class Reporter:
@@ -75,7 +78,10 @@ class Reporter:
 
     async def flush(self) -> None:
         """Raises what the client raises for the Node."""
-        await self._flush_mcn()
+        try:
+            await self._flush_mcn()
+        except MCOError as error:
+            _log.warning("MachineConfigNode not written", error=str(error))
         await self._flush_node()
 
     async def _flush_node(self) -> None:
@@ -90,19 +96,23 @@ class Reporter:
         self._annotations.clear()
 
     async def _flush_mcn(self) -> None:
-        mcn, node = self.mcn, self._staged_node()
-        if mcn is None or node is None or not self._steps:
-            return
-        patch = self._mcn_patch(mcn, node)
-        if patch is not None:
-            try:
-                answer = await self._client.patch(
-                    MACHINE_CONFIG_NODES, mcn.name, {"status": patch}, subresource="status"
-                )
-            except MCOError as error:
-                _log.warning("MachineConfigNode not written", error=str(error))
+        """The drain controller writes the same list of conditions: a write that was decided on an older list
+        is refused by the server, and decided again."""
+        for _ in range(_ATTEMPTS):
+            mcn, node = self.mcn, self._staged_node()
+            if mcn is None or node is None or not self._steps:
                 return
-            self.saw_mcn(answer)
+            patch = self._mcn_patch(mcn, node)
+            if patch is None:
+                break
+            body = {"metadata": {"resourceVersion": mcn.metadata.resource_version}, "status": patch}
+            try:
+                self.saw_mcn(
+                    await self._client.patch(MACHINE_CONFIG_NODES, mcn.name, body, subresource="status")
+                )
+                break
+            except ConflictError:
+                self.mcn = await self._client.get(MACHINE_CONFIG_NODES, mcn.name)
         self._steps.clear()
 
     def _mcn_patch(self, mcn: MachineConfigNode, node: Node) -> dict[str, object] | None:

@@ -61,12 +61,8 @@ def owned_paths(side: Target) -> frozenset[str]:
 
 
 def written_files(side: Target) -> Iterator[types.File]:
-    """The files that an update writes: not the kubelet's CA, which is renewed outside of the configs, and not
-    what a unit of the same config defines again."""
-    units_ = owned_paths(Target(side.name, side.spec, _only_units(side.config)))
-    for file in files(side).values():
-        if file.path != KUBELET_CA and file.path not in units_:
-            yield file
+    """The files that an update writes: not the kubelet's CA, which is renewed outside of the configs."""
+    return (file for file in files(side).values() if file.path != KUBELET_CA)
 
 
 def owner(who: types.NodeUser | types.NodeGroup) -> act.Owner:
@@ -79,10 +75,6 @@ def owner(who: types.NodeUser | types.NodeGroup) -> act.Owner:
 def ssh_keys(side: Target) -> tuple[str, ...]:
     """The keys of all users, in order (spec/daemon.md 6.11)."""
     return tuple(key for user in side.config.passwd.users for key in user.ssh_authorized_keys)
-
-
-def _only_units(config: types.Config) -> types.Config:
-    return types.Config(ignition=config.ignition, systemd=config.systemd)
 
 
 def _in_the_way(path: str, wanted: frozenset[str]) -> bool:

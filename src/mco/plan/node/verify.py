@@ -128,7 +128,7 @@ def _file(expected: expect.FileIs, fact: FileFact) -> Finding | None:
 
 
 def _mode(mode: int) -> str:
-    return f"{stat.filemode(mode)}/{stat.S_IMODE(mode):#o}"
+    return f"{stat.filemode(mode)}/0{stat.S_IMODE(mode):o}"
 
 
 def _owner(owner: tuple[int, int]) -> str:
