@@ -38,6 +38,11 @@ class Running(msgspec.Struct, frozen=True):
     url: str
     kubeconfig: Path
     core: Core
+    work: tuple[asyncio.Task[None], ...]
+
+    async def failed(self) -> None:
+        """Waits until some of the work behind the scenes fails, and raises why."""
+        await asyncio.gather(*self.work)
 
 
 @contextlib.asynccontextmanager
@@ -56,15 +61,15 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await listener.start(sockets)
         url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
         kubeconfig = credentials.write_kubeconfig(folder, url)
-        tasks = [asyncio.create_task(_tick(core)), asyncio.create_task(core.garbage.run())]
+        work = (asyncio.create_task(_tick(core)), asyncio.create_task(core.garbage.run()))
         try:
-            yield Running(url, kubeconfig, core)
+            yield Running(url, kubeconfig, core, work)
         finally:
             core.end_watches()
             await listener.stop()
-            for task in tasks:
+            for task in work:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*work, return_exceptions=True)
     finally:
         core.close()
 

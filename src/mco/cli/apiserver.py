@@ -28,10 +28,18 @@ import click
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help='Lines of token,user,uid,"group1,group2".',
 )
+@click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error.")
 def command(
-    data_dir: Path, port: int, bind: tuple[str, ...], san: tuple[str, ...], token_auth_file: Path | None
+    data_dir: Path,
+    port: int,
+    bind: tuple[str, ...],
+    san: tuple[str, ...],
+    token_auth_file: Path | None,
+    log_level: str,
 ) -> None:
     """Serve the API from a folder until SIGTERM or SIGINT."""
     from mco.apiserver import main
+    from mco.runtime import logging
 
+    logging.configure(log_level)
     main.run(data_dir, port=port, bind=bind, names=san, token_file=token_auth_file)

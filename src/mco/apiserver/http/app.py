@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any
 
 from starlette.datastructures import Headers, QueryParams
@@ -23,8 +22,9 @@ from mco.apiserver.http.respond import Answer, encode, send_answer
 from mco.apiserver.registry.builtin import EVICTION
 from mco.apiserver.registry.served import Served
 from mco.base.errors import MCOError, Unavailable
+from mco.runtime.logging import Logger
 
-log = logging.getLogger("mco.apiserver")
+_log = Logger("mco.apiserver")
 
 
 class Application:
@@ -50,15 +50,15 @@ class Application:
         except StatusError as error:
             answer = _refusal(error)
         except Unavailable as error:
-            log.error("storage: %s", error)
+            _log.error("the store cannot be used", error=str(error), path=error.path)
             answer = _refusal(errors.unavailable(str(error)))
         except MCOError as error:
-            log.error("request failed: %s", error)
+            _log.error("a request failed", error=str(error), method=request.method, path=target.path)
             answer = _refusal(errors.internal(str(error)))
         except asyncio.CancelledError:
             raise
-        except Exception:
-            log.exception("request failed: %s %s", request.method, target.path)
+        except Exception as error:
+            _log.exception("a request failed", error, method=request.method, path=target.path)
             answer = _refusal(errors.internal("unexpected error, see the server's log"))
         await send_answer(answer, send, head=request.method == "HEAD")
 

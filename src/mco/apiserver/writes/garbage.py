@@ -8,7 +8,6 @@ object into the queue again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,12 +18,14 @@ from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.served import Served
 from mco.apiserver.store.revision import Change, Key, Revision
 from mco.apiserver.store.store import Store
+from mco.apiserver.store.writer import label
 from mco.apiserver.strategies.namespaces import RESOURCE as NAMESPACES
 from mco.apiserver.writes.ownership import Owner, Ownership, owners_of
 from mco.apiserver.writes.writes import FOREGROUND, ORPHAN, Options, Preconditions, Writes, stored
 from mco.base.errors import MCOError
+from mco.runtime.logging import Logger
 
-log = logging.getLogger("mco.apiserver")
+_log = Logger("mco.apiserver")
 
 Obj = dict[str, Any]
 
@@ -80,14 +81,14 @@ class Garbage:
                     await self._settle(key)
                 except StatusError as error:
                     if error.code not in (404, 409):
-                        log.warning("cannot settle %s: %s", key, error)
+                        _log.warning("cannot settle an object", object=label(key), error=str(error))
                     if error.code != 404:
                         self._again(key)
                 except MCOError as error:
-                    log.warning("cannot settle %s: %s", key, error)
+                    _log.warning("cannot settle an object", object=label(key), error=str(error))
                     self._again(key)
-                except Exception:
-                    log.exception("cannot settle %s", key)
+                except Exception as error:
+                    _log.exception("cannot settle an object", error, object=label(key))
                     self._again(key)
 
     def _queue(self, *keys: Key) -> None:
