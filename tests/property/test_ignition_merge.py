@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from mco.ignition import types as t
 from mco.ignition.merge import merge, merge_all
+from mco.ignition.schema import key_of
 from tests.property.strategies import configs
 
 many = st.lists(configs(), min_size=1, max_size=4)
@@ -91,7 +93,7 @@ def test_leaving_a_shadowed_input_out_changes_nothing(inputs: list[t.Config], pl
 @given(many)
 def test_every_element_of_the_result_has_an_origin(inputs: list[t.Config]) -> None:
     merged = merge_all(inputs)
-    assert {(e.kind, e.keys) for e in merged.origins.elements} >= elements(merged.config).keys()
+    assert {(e.kind, e.keys) for e in merged.origins.elements} == elements(merged.config).keys()
     assert all(element.inputs for element in merged.origins.elements)
     assert not any(set(element.inputs) & set(element.shadowed) for element in merged.origins.elements)
 
@@ -108,23 +110,34 @@ def test_an_element_of_one_input_alone_vanishes_with_it(inputs: list[t.Config]) 
 def elements(config: t.Config) -> dict[tuple[str, tuple[str, ...]], Any]:
     """What people look for, with its own fields: parts that have an origin of their own stand for
     themselves."""
-    found: dict[tuple[str, tuple[str, ...]], Any] = {}
-    storage = config.storage
-    for kind, nodes in (("file", storage.files), ("directory", storage.directories), ("link", storage.links)):
-        found |= {(kind, (node.path,)): node for node in nodes}
+    return dict(_elements(config))
+
+
+def _elements(config: t.Config) -> Iterator[tuple[tuple[str, tuple[str, ...]], Any]]:
+    storage, arguments, ignition = config.storage, config.kernel_arguments, config.ignition
+    lists: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("array", storage.raid),
+        ("directory", storage.directories),
+        ("encrypted device", storage.luks),
+        ("file", storage.files),
+        ("filesystem", storage.filesystems),
+        ("link", storage.links),
+        ("group", config.passwd.groups),
+        ("kernel argument", arguments.should_exist),
+        ("absent kernel argument", arguments.should_not_exist),
+        ("proxy exception", ignition.proxy.no_proxy),
+        ("merged config", ignition.config.merge),
+        ("certificate authority", ignition.security.tls.certificate_authorities),
+    )
+    for kind, members in lists:
+        yield from (((kind, (key_of(member),)), member) for member in members)
     for unit in config.systemd.units:
-        found["unit", (unit.name,)] = replace(unit, dropins=())
-        found |= {("drop-in", (unit.name, dropin.name)): dropin for dropin in unit.dropins}
+        yield ("unit", (unit.name,)), replace(unit, dropins=())
+        yield from ((("drop-in", (unit.name, dropin.name)), dropin) for dropin in unit.dropins)
     for user in config.passwd.users:
-        found["user", (user.name,)] = replace(user, groups=(), ssh_authorized_keys=())
-        found |= {("SSH key", (user.name, key)): key for key in user.ssh_authorized_keys}
-    for group in config.passwd.groups:
-        found["group", (group.name,)] = group
+        yield ("user", (user.name,)), replace(user, groups=(), ssh_authorized_keys=())
+        yield from ((("SSH key", (user.name, key)), key) for key in user.ssh_authorized_keys)
+        yield from ((("group membership", (user.name, group)), group) for group in user.groups)
     for disk in storage.disks:
-        found["disk", (disk.device,)] = replace(disk, partitions=())
-    found |= {("filesystem", (f.device,)): f for f in storage.filesystems}
-    found |= {("array", (r.name,)): r for r in storage.raid}
-    found |= {("encrypted device", (x.name,)): x for x in storage.luks}
-    arguments = config.kernel_arguments
-    found |= {("kernel argument", (a,)): a for a in arguments.should_exist}
-    return found | {("absent kernel argument", (a,)): a for a in arguments.should_not_exist}
+        yield ("disk", (disk.device,)), replace(disk, partitions=())
+        yield from ((("partition", (disk.device, key_of(part))), part) for part in disk.partitions)

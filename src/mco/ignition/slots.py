@@ -73,7 +73,8 @@ class Group:
                     slot.mentions.append(mention)
                 continue
             if name == winner:
-                self.removals.append(mention)
+                # What was removed matters too: without it, the remover would be a new element.
+                self.removals.extend((mention, *(earlier for slot in met for earlier in slot.mentions)))
             for slot in slots.pop(key):
                 slot.alive = False
                 displaced.setdefault(key, []).extend((*slot.displaced, *slot.mentions))
