@@ -58,6 +58,14 @@ async def test_a_config_arrives_whole_over_tls(port: int) -> None:
     assert (answer.status, len(answer.body)) == (200, 200_000)
 
 
+async def test_the_client_chooses_among_safe_suites(port: int) -> None:
+    for suite in ("ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"):
+        context = trusting(ROOT)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(f"{suite}:ECDHE-ECDSA-AES256-GCM-SHA384")
+        assert (await presented_with(port, context))[0] == suite
+
+
 async def test_tls_1_1_is_refused_and_1_2_works(port: int) -> None:
     old = trusting(ROOT)
     with warnings.catch_warnings(action="ignore"):

@@ -91,7 +91,10 @@ class BootstrapConfigs:
                 )
             path = self._folder / name
             files.append(path)
-            bundles[registry] = _read(path)
+            try:
+                bundles[registry] = _read(path)
+            except NotServed as error:
+                raise Unavailable("a registry's authority is missing", path=str(path)) from error
         return bundles, files
 
 

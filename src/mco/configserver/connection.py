@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         if len(self._connections) > self._limits.connections:
             self.abort()
             return
-        # The TLS layer would otherwise encrypt half a megabyte ahead of a client that does not read.
+        # By default it would take 64 KiB of each client that does not read.
         self._transport.set_write_buffer_limits(high=self._limits.chunk)
         self._arm(self._limits.receive, self._transport.abort)
 

@@ -27,5 +27,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 10_000
     """At the same time; further ones are closed at once."""
 
-    chunk: int = 16_384
-    """Of an answer, per write: one TLS record. Larger ones pile up in the TLS layer of each slow client."""
+    chunk: int = 32_768
+    """Of an answer, per write: two TLS records. A slow client holds about two of them in memory; smaller ones
+    cost fast clients more."""

@@ -12,12 +12,13 @@ from mco.base.errors import Unavailable
 from mco.configserver import memory
 from mco.configserver.connection import Answer, Connection, Connections
 from mco.configserver.limits import Limits
+from mco.configserver.tlslayer import TLSLayer
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.configserver")
 
 _BACKLOG = 4096
-_UNSENT = 65_536
+_UNSENT = 131_072
 """Bytes that the kernel buffers per connection beyond what is under way to the client. Without it a whole
 answer fits into the send buffer, and thousands of slow clients would fill the machine's memory."""
 _MANY = 50
@@ -36,6 +37,9 @@ class Server:
     def _connection(self) -> Connection:
         return Connection(self._answer, self._limits, self._connections)
 
+    def _over_tls(self, context: ssl.SSLContext) -> TLSLayer:
+        return TLSLayer(context, self._connection(), deadline=self._limits.receive)
+
     @property
     def connections(self) -> int:
         return len(self._connections)
@@ -51,11 +55,7 @@ class Server:
         bound = _bind(host, port)
         chosen: int = bound.getsockname()[1]
         server = await asyncio.get_running_loop().create_server(
-            self._connection,
-            sock=bound,
-            ssl=context,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=self._limits.receive if context else None,
+            (lambda: self._over_tls(context)) if context else self._connection, sock=bound, backlog=_BACKLOG
         )
         self._listeners.append(server)
         _log.info("listening", host=host or "*", port=chosen, tls=context is not None)
