@@ -14,6 +14,7 @@ from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.watch.hub import Hub
 from mco.apiserver.writes.deletions import Deletions
+from mco.apiserver.writes.expiry import Expiry
 from mco.apiserver.writes.garbage import Garbage
 from mco.apiserver.writes.writes import Options, Writes
 
@@ -32,6 +33,7 @@ class Core:
         self.definitions.load(self.store)
         self.garbage = Garbage(self.store, self.catalog, self.writes, self.own)
         self.garbage.load()
+        self.expiry = Expiry(self.store, self.catalog, self.writes, self.own)
         self.writes.on_commit = self.garbage.observe
 
     def end_watches(self) -> None:

@@ -61,7 +61,9 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await listener.start(sockets)
         url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
         kubeconfig = credentials.write_kubeconfig(folder, url)
-        work = (asyncio.create_task(_tick(core)), asyncio.create_task(core.garbage.run()))
+        work = tuple(
+            asyncio.create_task(part) for part in (_tick(core), core.garbage.run(), core.expiry.run())
+        )
         try:
             yield Running(url, kubeconfig, core, work)
         finally:

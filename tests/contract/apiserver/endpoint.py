@@ -51,7 +51,7 @@ class Api:
 
     def __init__(self, url: str, context: ssl.SSLContext, headers: Mapping[str, str]) -> None:
         self._url = url
-        self._context = context
+        self.context = context
         self._headers = headers
         self._session: aiohttp.ClientSession | None = None
 
@@ -75,7 +75,7 @@ class Api:
         return cls(cluster["server"], context, {"Authorization": f"Bearer {token}"} if token else {})
 
     async def __aenter__(self) -> Api:
-        connector = self._connector = _Connector(ssl=self._context, limit=0)
+        connector = self._connector = _Connector(ssl=self.context, limit=0)
         self._session = aiohttp.ClientSession(self._url, connector=connector, headers=self._headers)
         return self
 

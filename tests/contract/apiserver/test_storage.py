@@ -7,12 +7,13 @@ import resource
 import signal
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from mco.apiserver.server import Settings
+from mco.apiserver.server import Settings, running
 from mco.apiserver.store import database
 from mco.base.errors import Conflict, InvalidInput, Unavailable
 from tests.contract.apiserver.embedded import Process, in_thread
@@ -192,6 +193,23 @@ async def test_a_full_disk_is_reported_and_nothing_is_half_written(
             assert sorted(listed) == sorted(written)
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             await api.create(MAPS, {"metadata": {"name": "again"}})
+
+
+async def test_events_and_answered_requests_expire(tmp_path: Path) -> None:
+    events = "/api/v1/namespaces/default/events"
+    now = datetime.now(UTC)
+    async with running(Settings(data_dir=tmp_path)) as server, Api.of(server.kubeconfig.read_bytes()) as api:
+        for name, last in (("old", now), ("lively", now + timedelta(hours=1))):
+            body = {
+                "metadata": {"name": name},
+                "involvedObject": {"kind": "Node", "name": "n"},
+                "lastTimestamp": last.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            await api.create(events, body)
+        await server.core.expiry.sweep(now + timedelta(minutes=59))
+        assert len((await api.get(events)).body["items"]) == 2
+        await server.core.expiry.sweep(now + timedelta(minutes=61))
+        assert [item["metadata"]["name"] for item in (await api.get(events)).body["items"]] == ["lively"]
 
 
 def test_an_address_that_is_taken_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mco.apiserver import errors
 from mco.apiserver.auth import restriction
 from mco.apiserver.core import Core
 from mco.apiserver.http import protobuf, show
-from mco.apiserver.http.lists import collect
+from mco.apiserver.http.lists import Listing
 from mco.apiserver.http.options import dry_run, form_of, number, selection_of
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import JSON, Answer, encode
@@ -117,21 +117,22 @@ async def delete_object(core: Core, served: Served, request: Request) -> Answer:
 async def delete_collection(core: Core, served: Served, request: Request) -> Answer:
     asked = await _delete_options(request)
     options = write_options(core, request, asked)
-    selection = selection_of(request, served)
-    found, revision, _ = collect(core, served, selection, limit=number(request, "limit"))
+    form, now = form_of(request), core.now()
+    listing = Listing(core=core, served=served, selection=selection_of(request, served))
+    names = [item.key for page in listing.pages() for item in page]
     deleted: list[bytes] = []
-    for item in found:
+    for key in names:
         try:
             data, _ = await core.deletions.delete(
-                served, item.key.namespace, item.key.name, options, policy=asked.propagation_policy or ""
+                served, key.namespace, key.name, options, policy=asked.propagation_policy or ""
             )
         except errors.StatusError as error:
             if error.code != 404:
                 raise
         else:
-            deleted.append(data)
-    body = show.many(served, deleted, {"resourceVersion": str(revision)}, form_of(request), core.now())
-    return Answer(body=body)
+            deleted.append(show.list_item(served, data, form, now))
+    parts = (show.list_begin(served, form), b",".join(deleted), show.list_end(listing.metadata()))
+    return Answer(body=b"".join(parts))
 
 
 async def decode_body(request: Request) -> Any:

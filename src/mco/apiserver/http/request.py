@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from mco.apiserver.auth.user import NOBODY, User
 from mco.apiserver.http.protocol import Connection
 
 BODY_LIMIT = 3 * 1024 * 1024
+BODY_SECONDS = 60.0
 _VERBS = {
     "POST": "create",
     "PUT": "update",
@@ -59,6 +61,15 @@ class Request(msgspec.Struct, kw_only=True):
         return bool((await self.body()).strip())
 
     async def _receive(self) -> bytes:
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                return await self._read()
+        except TimeoutError:
+            raise errors.StatusError(
+                408, "Timeout", "the body of the request did not arrive in time"
+            ) from None
+
+    async def _read(self) -> bytes:
         if int(self.headers.get("content-length") or 0) > BODY_LIMIT:
             raise errors.too_large(BODY_LIMIT)
         parts: list[bytes] = []

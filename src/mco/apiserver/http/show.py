@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -35,18 +34,32 @@ def one(served: Served, data: bytes, form: Form, now: datetime) -> bytes:
     return msgspec.json.encode(tables.table(served, [obj], metadata, now, form.include))
 
 
-def many(served: Served, items: Sequence[bytes], metadata: Obj, form: Form, now: datetime) -> bytes:
-    """A list; items that need no change are joined as the bytes that they are."""
+def list_begin(served: Served, form: Form) -> bytes:
+    """A list up to its first item. Metadata comes last: the end of a list is only known there."""
+    kind, api_version, items = served.list_kind, served.api_version, "items"
+    extra: Obj = {}
     if form.shape == "table":
-        objects = (msgspec.json.decode(as_version(served, item)) for item in items)
-        return msgspec.json.encode(tables.table(served, objects, metadata, now, form.include))
-    kind, api_version = served.list_kind, served.api_version
-    shown = [as_version(served, item) for item in items]
+        kind, api_version, items = "Table", tables.VERSION, "rows"
+        extra = {"columnDefinitions": tables.definitions(served)}
+    elif form.shape == "partial":
+        kind, api_version = "PartialObjectMetadataList", tables.VERSION
+    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, **extra})
+    return head[:-1] + f',"{items}":['.encode()
+
+
+def list_item(served: Served, data: bytes, form: Form, now: datetime) -> bytes:
+    """One item; stored bytes are sent as they are where nothing has to change."""
+    data = as_version(served, data)
+    if form.shape == "json":
+        return data
+    obj = msgspec.json.decode(data)
     if form.shape == "partial":
-        kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-        shown = [msgspec.json.encode(tables.partial(msgspec.json.decode(item))) for item in shown]
-    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    return b"".join((head[:-1], b',"items":[', b",".join(shown), b"]}"))
+        return msgspec.json.encode(tables.partial(obj))
+    return msgspec.json.encode(tables.row(served, obj, now, form.include))
+
+
+def list_end(metadata: Obj) -> bytes:
+    return b'],"metadata":' + msgspec.json.encode(metadata) + b"}"
 
 
 def frame(kind: str, data: bytes) -> bytes:

@@ -11,7 +11,7 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
-from mco.apiserver.http.lists import collect
+from mco.apiserver.http.lists import Listing
 from mco.apiserver.http.options import Form, form_of, number, selection_of
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer
@@ -87,12 +87,16 @@ def watch_objects(core: Core, served: Served, request: Request) -> Answer:
 
 def _existing(session: Session, watcher: Watcher) -> list[bytes]:
     """Everything that the selection holds now, as if it had just been added."""
-    found, revision, _ = collect(session.core, session.served, session.selection)
-    watcher.since = revision
+    listing = Listing(core=session.core, served=session.served, selection=session.selection)
     now = session.core.now()
-    lines = [show.frame("ADDED", show.one(session.served, item.data, session.form, now)) for item in found]
+    lines = [
+        show.frame("ADDED", show.one(session.served, item.data, session.form, now))
+        for page in listing.pages()
+        for item in page
+    ]
+    watcher.since = listing.number
     if session.initial and session.bookmarks:
-        lines.append(show.bookmark(session.served, revision, session.form, initial=True))
+        lines.append(show.bookmark(session.served, listing.number, session.form, initial=True))
     return lines
 
 

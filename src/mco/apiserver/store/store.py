@@ -15,6 +15,7 @@ from mco.apiserver.store import database
 from mco.apiserver.store.revision import Change, Key, Page, Revision
 from mco.apiserver.store.writer import Compaction, Write, Writer
 from mco.base.errors import MCOError
+from mco.runtime.virtual import work_outside
 
 RETENTION_SECONDS = 300.0
 RETENTION_REVISIONS = 200_000
@@ -128,7 +129,8 @@ class Store:
         done: asyncio.Future[Revision] = asyncio.get_running_loop().create_future()
         self._writer.submit(Write(Revision(self._last, key, change, previous, build(self._last)), done))
         # Whoever asked may be gone by now; the change is decided and is committed all the same.
-        return await asyncio.shield(done)
+        with work_outside():
+            return await asyncio.shield(done)
 
     def forget(self, now: float) -> None:
         """Compacts what is older than the retention; call it regularly with a monotonic time."""

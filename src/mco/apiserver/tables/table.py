@@ -10,7 +10,7 @@ from mco.apiserver.registry.served import Served
 
 Obj = dict[str, Any]
 
-_VERSION = "meta.k8s.io/v1"
+VERSION = "meta.k8s.io/v1"
 
 
 def definitions(served: Served) -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def table(
 ) -> dict[str, Any]:
     return {
         "kind": "Table",
-        "apiVersion": _VERSION,
+        "apiVersion": VERSION,
         "metadata": metadata,
         "columnDefinitions": definitions(served),
         "rows": [row(served, obj, now, include) for obj in objects],
@@ -39,4 +39,4 @@ def table(
 
 def partial(obj: Obj) -> Obj:
     """Only the metadata, as PartialObjectMetadata."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": _VERSION, "metadata": obj["metadata"]}
+    return {"kind": "PartialObjectMetadata", "apiVersion": VERSION, "metadata": obj["metadata"]}
