@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 from mco.api import names
 from mco.base.errors import InvalidInput
 from mco.configserver.admission import everybody
-from mco.configserver.bootstrap import BootstrapConfigs
+from mco.configserver.bootstrap import BootstrapConfigs, tls_profile
 from mco.configserver.front import Front
+from mco.configserver.tls import Profile
 from mco.ignition import dataurl
 from mco.runtime.clock import SystemClock
 from tests.configserver.clients import Answer, ask, served
@@ -161,3 +163,37 @@ def test_the_kubeconfig_for_machines_must_be_there(folder: Path) -> None:
         BootstrapConfigs(folder, folder / "missing")
     assert error.value.path == str(folder / "missing")
     assert "--bootstrap-kubeconfig" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        ("{}", Profile()),
+        ("{tlsSecurityProfile: {type: Intermediate}}", Profile()),
+        ("{tlsSecurityProfile: {type: Old}}", Profile()),
+        ("{tlsSecurityProfile: {type: Modern}}", Profile(minimum=ssl.TLSVersion.TLSv1_3)),
+        (
+            "{tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS12, ciphers: "
+            "[ECDHE-RSA-AES256-GCM-SHA384, AES128-SHA, ECDHE-ECDSA-AES128-GCM-SHA256]}}}",
+            Profile(("ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384")),
+        ),
+        ("{tlsSecurityProfile: {type: Custom, custom: {ciphers: [AES128-SHA]}}}", Profile()),
+    ],
+)
+def test_tls_is_what_the_installation_wants(tmp_path: Path, profile: str, expected: Profile) -> None:
+    path = tmp_path / "api-server.yaml"
+    path.write_text(f"apiVersion: config.openshift.io/v1\nkind: APIServer\nspec: {profile}\n")
+    assert tls_profile(path) == expected
+
+
+def test_without_a_wish_tls_is_intermediate(tmp_path: Path) -> None:
+    assert tls_profile(tmp_path / "api-server.yaml") == Profile()
+
+
+@pytest.mark.parametrize("text", ["just text", "", "{", "spec: []", "spec: {tlsSecurityProfile: {type: 5}}"])
+def test_a_broken_wish_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "api-server.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput) as error:
+        tls_profile(path)
+    assert str(path) in error.value.path + error.value.subject

@@ -125,11 +125,16 @@ def bootstrap(
     server_basedir: Path, bootstrap_kubeconfig: Path, bootstrap_certs: tuple[str, ...], **listening: Any
 ) -> None:
     """Serve an installation's files to its first machines."""
-    from mco.configserver.bootstrap import BootstrapConfigs
+    import msgspec
+
+    from mco.configserver.bootstrap import BootstrapConfigs, tls_profile
     from mco.configserver.process import run_bootstrap
 
+    listeners = _prepare(listening)
+    if not listening["tls_cipher_suites"]:
+        listeners = msgspec.structs.replace(listeners, profile=tls_profile())
     configs = BootstrapConfigs(server_basedir, bootstrap_kubeconfig, bootstrap_certs)
-    _run(run_bootstrap(configs, _prepare(listening)))
+    _run(run_bootstrap(configs, listeners))
 
 
 def _prepare(listening: dict[str, Any]) -> Listeners:

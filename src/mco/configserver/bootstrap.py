@@ -19,17 +19,21 @@ from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.manifests import Manifests, read
 from mco.api.meta.objects import Object
-from mco.api.yaml import load_documents
+from mco.api.yaml import load_all, load_documents
 from mco.base.errors import InvalidInput, MCOError, Unavailable
 from mco.configserver.front import NotServed
 from mco.configserver.negotiate import NEWEST
 from mco.configserver.preparation import prepare_fixed
 from mco.configserver.prepared import Prepared
 from mco.configserver.served import Source
+from mco.configserver.tls import Profile, security_profile
 
 T = TypeVar("T", bound=Object)
 Seen = tuple[tuple[Path, tuple[int, int, int]], ...]
 """The files that an answer was made of, and what identified their contents."""
+
+PROFILE_FILE = Path("/etc/mcs/bootstrap/api-server/api-server.yaml")
+"""Where an installation says which TLS it wants, wherever the rest of its files is (spec/operator.md 3.1)."""
 
 _POOLS = (names.MASTER, names.ARBITER)
 
@@ -96,6 +100,20 @@ class BootstrapConfigs:
             except NotServed as error:
                 raise Unavailable("a registry's authority is missing", path=str(path)) from error
         return bundles, files
+
+
+def tls_profile(path: Path = PROFILE_FILE) -> Profile:
+    """The profile of the APIServer object in a file; Intermediate if there is no file.
+
+    Raises InvalidInput for a file that holds something else."""
+    try:
+        documents = load_all(_read(path), str(path))
+    except NotServed:
+        return Profile()
+    try:
+        return security_profile(documents[0] if documents else None)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, path=str(path)) from error
 
 
 def _controller(path: Path) -> ControllerConfig:

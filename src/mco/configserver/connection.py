@@ -87,8 +87,8 @@ class Connection(asyncio.Protocol):
         if len(self._connections) > self._limits.connections:
             self.abort()
             return
-        # By default it would take 64 KiB of each client that does not read.
-        self._transport.set_write_buffer_limits(high=self._limits.chunk)
+        # What the kernel does not take waits here: one chunk for each slow client, by default 64 KiB more.
+        self._transport.set_write_buffer_limits(high=0)
         self._arm(self._limits.receive, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:

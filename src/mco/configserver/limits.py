@@ -28,5 +28,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """At the same time; further ones are closed at once."""
 
     chunk: int = 32_768
-    """Of an answer, per write: two TLS records. A slow client holds about two of them in memory; smaller ones
-    cost fast clients more."""
+    """Of an answer, per write: two TLS records. A slow client holds one of them in memory; smaller ones cost
+    fast clients more."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from mco.api.meta.objects import JSON, APIStruct
 from mco.base.errors import InvalidInput
 from mco.runtime.logging import Logger
 
@@ -52,6 +53,43 @@ def profile(suites: Sequence[str], minimum: str) -> Profile:
         _log.warning("unsafe or unknown TLS version, using TLS 1.2", version=minimum)
     chosen = tuple(INTERMEDIATE[name] for name in names if name in INTERMEDIATE)
     return Profile(chosen or tuple(INTERMEDIATE.values()), _VERSIONS.get(minimum, ssl.TLSVersion.TLSv1_2))
+
+
+class _Custom(APIStruct, frozen=True, kw_only=True):
+    ciphers: tuple[str, ...] | None = None
+    min_tls_version: str = msgspec.field(default="", name="minTLSVersion")
+
+
+class _SecurityProfile(APIStruct, frozen=True, kw_only=True):
+    type: str = ""
+    custom: _Custom | None = None
+
+
+class _APIServerSpec(APIStruct, frozen=True, kw_only=True):
+    tls_security_profile: _SecurityProfile | None = msgspec.field(default=None, name="tlsSecurityProfile")
+
+
+class _APIServer(APIStruct, frozen=True, kw_only=True):
+    spec: _APIServerSpec = msgspec.field(default_factory=_APIServerSpec)
+
+
+def security_profile(api_server: JSON) -> Profile:
+    """The profile of an APIServer object (`config.openshift.io`), whose suites have OpenSSL's names. Only
+    safe suites of a custom one are used; Old is treated as Intermediate.
+
+    Raises InvalidInput if it is no such object."""
+    try:
+        found = msgspec.convert(api_server, _APIServer).spec.tls_security_profile or _SecurityProfile()
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"this is no APIServer object: {error}") from error
+    if found.type == "Modern":
+        return Profile(minimum=ssl.TLSVersion.TLSv1_3)
+    if found.type != "Custom" or found.custom is None:
+        return Profile()
+    wanted = found.custom.ciphers or ()
+    ciphers = tuple(cipher for cipher in INTERMEDIATE.values() if cipher in wanted)
+    minimum = _VERSIONS.get(found.custom.min_tls_version, ssl.TLSVersion.TLSv1_2)
+    return Profile(ciphers or tuple(INTERMEDIATE.values()), minimum)
 
 
 class ServingCertificate:
@@ -95,6 +133,8 @@ class ServingCertificate:
         context.minimum_version = self._profile.minimum
         context.set_ciphers(":".join(self._profile.ciphers))
         context.set_alpn_protocols(["http/1.1"])
+        # A machine comes once: nobody would resume its session.
+        context.num_tickets = 0
         context.options |= ssl.OP_NO_RENEGOTIATION
         # Every suite that can be chosen is safe: the client knows best what its hardware is fast at.
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
