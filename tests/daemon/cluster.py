@@ -49,10 +49,12 @@ class Cluster:
         self.kubeconfig = kubeconfig
         self.nodes = Informer(client, NODES)
         self.reports = Informer(client, MACHINE_CONFIG_NODES)
+        self.events = Informer(client, EVENTS, namespace=names.NAMESPACE)
         self._changed = asyncio.Event()
         self.states: dict[str, list[str]] = {}
         self.nodes.add_handler(self._node_changed)
         self.reports.add_handler(lambda *_: self._changed.set())
+        self.events.add_handler(lambda *_: self._changed.set())
 
     def _node_changed(self, _: Node | None, new: Node | None) -> None:
         if new is not None:
@@ -141,10 +143,12 @@ class Cluster:
             await self.client.create(SECRETS, body, namespace=body["metadata"]["namespace"])
         return kubeconfig.with_token(self.address.server, self.address.ca.read(), "kubelet", token.text)
 
-    async def event_reasons(self, node: str) -> set[str]:
-        selector = f"involvedObject.name={node}"
-        found = await self.client.list(EVENTS, namespace=names.NAMESPACE, field_selector=selector)
-        return {event.reason for event in found.items}
+    def reasons(self, node: str) -> set[str]:
+        """Reasons of the events on a node that are there by now."""
+        return {e.reason for e in self.events.store.values() if e.involved_object.name == node}
+
+    async def event(self, node: str, reason: str) -> None:
+        await self.until(lambda: reason in self.reasons(node), f"event {reason} on {node}")
 
     def get(self, node: str) -> Node:
         return self.nodes.store.get(node) or Node()
@@ -177,7 +181,7 @@ async def running(folder: Path) -> AsyncIterator[Cluster]:
             signer = authority.load(folder / "ca.crt", folder / "ca.key")
             join = JoinController(client, cluster.nodes, signer, recorder, clock)
             requests = Reconciler("join", join.reconcile_request)
-            running = (cluster.nodes, cluster.reports, loop, join.secrets)
+            running = (cluster.nodes, cluster.reports, cluster.events, loop, join.secrets)
             parts = [asyncio.create_task(part.run()) for part in running]
             await join.secrets.synced()
             join.requests.add_handler(requests.changed)

@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from mco.api import names
-from mco.daemon.agent import Settings
+from mco.daemon.context import Settings
 from mco.daemon.main import Daemon, Options
 from mco.daemon.provision import provision
+from mco.host.effects import Effects
 from mco.host.fake import FakeMachine
 from mco.host.root import Root
 from mco.plan.node.target import target
+from mco.runtime.clock import Clock
 from tests.daemon.builders import typed
 
 QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units_check=0.2)
@@ -25,9 +27,13 @@ QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units
 class Machine:
     """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
     started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry.
-    `kubeconfig` None: the machine gets its own identity with a bootstrap token."""
+    `kubeconfig` None: the machine gets its own identity with a bootstrap token. `effects`: what works on the
+    machine's files when the daemon is started next."""
 
-    def __init__(self, folder: Path, name: str, kubeconfig: Path | None) -> None:
+    def __init__(
+        self, folder: Path, name: str, kubeconfig: Path | None, *, clock: Clock | None = None
+    ) -> None:
+        self._clock = clock
         self.name = name
         self.folder = folder
         self.kubeconfig = kubeconfig
@@ -35,6 +41,7 @@ class Machine:
         self.machine = FakeMachine(folder, on_reboot=self._asked.set)
         self.reboots = 0
         self.ignores_entries = False
+        self.effects: Effects | None = None
         self._running: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -71,8 +78,9 @@ class Machine:
     async def stop(self) -> None:
         if self._running is not None:
             self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
-            self._running = None
+            running, self._running = self._running, None
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
 
     def _reboot_asked(self) -> None:
         self._loop.call_soon_threadsafe(self._asked.set)
@@ -81,8 +89,8 @@ class Machine:
         options = Options(kubeconfig=self.kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
         while True:
             self._asked.clear()
-            self.machine = FakeMachine(self.folder, on_reboot=self._reboot_asked)
-            daemon = asyncio.create_task(Daemon(self.machine.host, options).run())
+            self.machine = FakeMachine(self.folder, on_reboot=self._reboot_asked, effects=self.effects)
+            daemon = asyncio.create_task(Daemon(self.machine.host, options, clock=self._clock).run())
             asked = asyncio.create_task(self._asked.wait())
             try:
                 await asyncio.wait([daemon, asked], return_when=asyncio.FIRST_COMPLETED)

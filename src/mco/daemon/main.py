@@ -11,10 +11,14 @@ from mco.api import names
 from mco.base.errors import Conflict, InvalidInput, MCOError, Unavailable
 from mco.daemon import firstboot, observe
 from mco.daemon.agent import Agent
-from mco.daemon.agent import Settings as AgentSettings
+from mco.daemon.configs import Configs
+from mco.daemon.context import Context
+from mco.daemon.context import Settings as AgentSettings
 from mco.daemon.identity import Denied, NodeIdentity
 from mco.daemon.notify import Notifier
+from mco.daemon.pause import Pause
 from mco.daemon.registration import Registration, facts
+from mco.daemon.report import Reporter
 from mco.daemon.worker import Worker
 from mco.host.journal import Journal
 from mco.host.lock import MachineLock
@@ -59,7 +63,6 @@ class Daemon:
         self._clock = clock or SystemClock()
         self._notifier = notifier or Notifier()
         self._backoff = Backoff(first=0.5, longest=30.0)
-        self.agent: Agent | None = None
 
     async def run(self) -> None:
         """Until cancelled. Raises Conflict when another daemon has the machine, InvalidInput and Denied for
@@ -93,19 +96,10 @@ class Daemon:
         """Runs with one identity until the next one is there, which it returns."""
         async with Client(cluster, user_agent="mco-daemon") as client, Worker() as worker:
             events = Recorder(client, COMPONENT, names.NAMESPACE, host=name, clock=self._clock)
-            self.agent = Agent(
-                self._host,
-                client,
-                name,
-                events,
-                clock=self._clock,
-                worker=worker,
-                settings=self._options.agent,
-                notifier=self._notifier,
-            )
-            parts = [asyncio.create_task(self.agent.run())]
+            agent = Agent(self._context(name, client, worker, events))
+            parts = [asyncio.create_task(agent.run())]
             if self._options.register_node:
-                parts.append(asyncio.create_task(self._register(name, client, worker, self.agent)))
+                parts.append(asyncio.create_task(self._register(name, client, worker, agent)))
             renewal = asyncio.create_task(identity.renewed(client, cluster))
             try:
                 done, _ = await asyncio.wait([*parts, renewal], return_when=asyncio.FIRST_COMPLETED)
@@ -118,13 +112,28 @@ class Daemon:
                 await asyncio.gather(*parts, renewal, return_exceptions=True)
                 await _flushed(events)
 
-    async def _register(self, name: str, client: Client, worker: Worker, agent: Agent) -> None:
-        initial = (await worker(observe.disk, self._host, Journal(self._host.root))).initial
-        registration = Registration(
-            client, name, await worker(facts, self._host), self._clock, initial=initial
+    def _context(self, name: str, client: Client, worker: Worker, events: Recorder) -> Context:
+        settings = self._options.agent
+        return Context(
+            host=self._host,
+            client=client,
+            name=name,
+            clock=self._clock,
+            worker=worker,
+            settings=settings,
+            notifier=self._notifier,
+            reporter=Reporter(client, events, self._clock),
+            pause=Pause(self._notifier, first=settings.first_retry, longest=settings.longest_retry),
+            configs=Configs(self._host.root),
+            journal=Journal(self._host.root),
         )
+
+    async def _register(self, name: str, client: Client, worker: Worker, agent: Agent) -> None:
         while True:
             try:
+                initial = await worker(observe.initial, self._host)
+                found = await worker(facts, self._host)
+                registration = Registration(client, name, found, self._clock, initial=initial)
                 node = await registration.register()
                 break
             except MCOError as error:
@@ -170,7 +179,9 @@ async def _start(host: Host, options: Options) -> None:
         await supervise(parts, grace=STOP_SECONDS)
     except PartFailed as failed:
         # What a person can do about it stands in the cause.
-        raise failed.__cause__ if isinstance(failed.__cause__, MCOError) else failed
+        if isinstance(failed.__cause__, MCOError):
+            raise failed.__cause__ from None
+        raise
     finally:
         notifier.stopping()
 

@@ -28,7 +28,7 @@ def disk(host: Host, journal: Journal) -> Disk:
     return Disk(
         boot_id=boot_id,
         recorded=name_of(host.root.read_optional(names.CURRENT_CONFIG_FILE)),
-        initial=_initial(host),
+        initial=initial(host),
         forced=host.root.exists(names.FORCE_FILE),
         fips=fips(host),
         transaction=transaction.transaction(state, boot_id),
@@ -40,16 +40,20 @@ def verify(host: Host, side: Target, before: Target | None) -> Verified:
     return Verified(side.name, facts.differences(host, expectations(side, before=before)))
 
 
-def failed_units(host: Host, side: Target) -> tuple[str, ...]:
-    """Units that the config enables and that did not start, or died."""
-    wanted = [unit.name for unit in side.config.systemd.units if unit.enabled and not unit.mask]
-    if not wanted:
-        return ()
+def enabled_units(side: Target) -> tuple[str, ...]:
+    """Units that a config wants to run."""
+    return tuple(unit.name for unit in side.config.systemd.units if unit.enabled and not unit.mask)
+
+
+def failed_units(host: Host, units: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `units` that did not start, or died."""
     failed = host.systemd.failed()
-    return tuple(name for name in wanted if name in failed)
+    return tuple(name for name in units if name in failed)
 
 
-def _initial(host: Host) -> dict[str, str] | None:
+def initial(host: Host) -> dict[str, str] | None:
+    """The annotations that the node was served with, as long as it has not joined. Raises HostError for a
+    damaged file."""
     raw = host.root.read_optional(names.NODE_ANNOTATIONS_FILE)
     if raw is None:
         return None

@@ -1,0 +1,118 @@
+"""The steps of a node that has what it shall have, or cannot get it: settle, finish, refuse, degrade."""
+
+from __future__ import annotations
+
+from mco.api import names
+from mco.base.errors import MCOError
+from mco.daemon import observe, texts
+from mco.daemon.context import Context
+from mco.plan.node import steps
+from mco.plan.node.observation import Observation
+from mco.runtime.logging import Logger
+
+_log = Logger("mco.daemon.rest")
+
+
+class Resting:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def wait(self, step: steps.Wait, seen: Observation) -> None:
+        self._report_boot(seen)
+        await self._context.reporter.flush()
+        await self._context.pause.wait(step.seconds, step.because)
+
+    async def settle(self, step: steps.Settle, seen: Observation) -> None:
+        context = self._context
+        context.memory.started = True
+        context.pause.succeeded()
+        units = await self._units(step.config, seen)
+        failed = await context.worker(observe.failed_units, context.host, units) if units else ()
+        self._report_boot(seen)
+        context.reporter.step(texts.updated(context.name))
+        # After `Updated`, which takes every other condition back.
+        self._report_units(failed)
+        await context.reporter.flush()
+        await context.pause.wait(context.settings.units_check if units else None, f"on {step.config}")
+
+    async def ask_for_uncordon(self, step: steps.AskForUncordon, seen: Observation) -> None:
+        reporter = self._context.reporter
+        self._report_boot(seen)
+        reporter.annotate({names.DESIRED_DRAIN: step.request})
+        reporter.step(texts.resumed(step.config))
+        reporter.event("Normal", "Uncordon", "Update completed, uncordoning node")
+        await reporter.flush()
+
+    async def finish(self, step: steps.Finish, seen: Observation) -> None:
+        context = self._context
+        self._report_boot(seen)
+        context.reporter.annotate(
+            {names.CURRENT_CONFIG: step.config, names.STATE: names.STATE_DONE, names.REASON: ""}
+        )
+        context.reporter.step(texts.success(context.name))
+        context.reporter.step(texts.updated(context.name))
+        text = f"Setting node {context.name}, currentConfig {step.config} to Done"
+        context.reporter.event("Normal", "NodeDone", text)
+        await context.reporter.flush()
+        context.pause.succeeded()
+        _log.info("done", config=step.config)
+
+    async def refuse(self, step: steps.Refuse) -> None:
+        self._context.reporter.step(texts.refused(step.text))
+        self._context.reporter.event_once("Warning", "FailedToReconcile", step.text)
+        await self._report_failure(names.STATE_UNRECONCILABLE, step.text)
+
+    async def degrade(self, step: steps.Degrade) -> None:
+        if step.event:
+            self._context.reporter.event_once("Warning", step.event, step.text)
+        await self._report_failure(names.STATE_DEGRADED, step.text)
+
+    async def degrade_for(self, error: MCOError) -> None:
+        """Path and remedy belong to the reason: nobody else prints them."""
+        text = str(error)
+        if error.path and error.path not in text:
+            text = f"{error.path}: {text}"
+        if error.hint:
+            text = f"{text} ({error.hint})"
+        await self.degrade(steps.Degrade(text=text, because=type(error).__name__))
+
+    async def _report_failure(self, state: str, text: str) -> None:
+        context = self._context
+        _log.error("node cannot proceed", state=state, reason=text)
+        context.reporter.annotate({names.STATE: state, names.REASON: texts.cut(text)})
+        context.reporter.step(texts.failure(context.name, text))
+        try:
+            await context.reporter.flush()
+        except MCOError as error:
+            _log.warning("failure not reported yet", error=str(error))
+        await context.pause.after_failure(f"{state}: {text}")
+        context.memory.look_anew()
+        context.configs.retry()
+
+    async def _units(self, config: str, seen: Observation) -> tuple[str, ...]:
+        """Names of the units that an idle node looks after. Everything else about the config is let go of."""
+        context = self._context
+        if context.memory.idle is None or context.memory.idle[0] != config:
+            if config not in context.configs.found:
+                await context.fetch(config, joining=seen.disk.initial is not None)
+            units = observe.enabled_units(context.target(config)) if config in context.configs.found else ()
+            context.memory.idle = (config, units)
+            await context.worker(context.configs.prune, [config])
+        context.configs.forget()
+        context.memory.look_anew()
+        return context.memory.idle[1]
+
+    def _report_units(self, failed: tuple[str, ...]) -> None:
+        reporter = self._context.reporter
+        mcn = reporter.mcn
+        known = mcn is not None and any(c.type == texts.UNITS_FAILED for c in mcn.status.conditions)
+        if failed or known:
+            reporter.step(texts.units_failed(failed))
+        for unit in failed:
+            reporter.event_once("Warning", "UnitFailed", f"Unit {unit} of the config failed to start")
+
+    def _report_boot(self, seen: Observation) -> None:
+        """The first report after a reboot (spec/daemon.md 4.1, 4)."""
+        if seen.node.post_config_action == names.REBOOTING and seen.disk.transaction is None:
+            self._context.reporter.annotate({names.POST_CONFIG_ACTION: ""})
+            self._context.reporter.step(texts.rebooted())
