@@ -11,23 +11,18 @@ from collections.abc import Callable
 
 from mco.api import names
 from mco.base.errors import InvalidInput
-from mco.plan.node import diff, disruption, reconcile, refuse, steps, target, update
-from mco.plan.node.observation import Observation, Phase, Transaction
+from mco.plan.node import diff, disruption, known, reconcile, refuse, steps, target, update
+from mco.plan.node.interrupted import interrupted
+from mco.plan.node.known import BOOT_CHECK_FAILED, PREFLIGHT_FAILED
+from mco.plan.node.observation import Observation
 from mco.plan.node.steps import AnyStep, UpdatePlan
-from mco.plan.node.verify import ARGUMENTS, Finding
 
 DRAIN_SECONDS = 3600.0
 UNCORDON_SECONDS = 600.0
 POLICY_SECONDS = 120.0
-REBOOT_REQUESTS = 3
-"""How often a reboot that does not happen is asked for."""
-ARGUMENT_REBOOTS = 2
-"""How many reboots kernel arguments get to take."""
 
 SINGLE_REPLICA = "SingleReplica"
 
-BOOT_CHECK_FAILED = "OnDiskStateValidationFailed"
-PREFLIGHT_FAILED = "PreflightConfigDriftCheckFailed"
 FAILED_TO_DRAIN = "FailedToDrain"
 FAILED_TO_UNCORDON = "FailedToUncordon"
 
@@ -37,7 +32,7 @@ def next_step(seen: Observation) -> AnyStep:
     chain: tuple[Callable[[Observation], AnyStep | None], ...] = (
         _reboot_requested,
         _initial_annotations,
-        _journal,
+        interrupted,
         _no_target,
         _joining,
         _settled,
@@ -91,97 +86,6 @@ def _no_target(seen: Observation) -> AnyStep | None:
     return steps.Wait(because="no pool has given the node a config yet")
 
 
-# The journal
-
-
-def _journal(seen: Observation) -> AnyStep | None:
-    transaction = seen.disk.transaction
-    if transaction is None:
-        return None
-    match transaction.phase:
-        case Phase.UNDOING:
-            return _undo(transaction, "the update was being undone")
-        case Phase.UNDONE:
-            return _after_reboot(seen, transaction, transaction.old, transaction.new)
-        case _ if seen.node.desired and seen.node.desired != transaction.new and not _booted(seen):
-            return _undo(transaction, f"{transaction.new} is no longer the desired config")
-        case Phase.APPLYING:
-            return _resume(seen, transaction)
-        case Phase.PERFORMED:
-            return _checked(seen, transaction, transaction.new, transaction.old)
-        case Phase.REBOOTING:
-            return _after_reboot(seen, transaction, transaction.new, transaction.old)
-
-
-def _booted(seen: Observation) -> bool:
-    """Whether the reboot that the journal waits for has happened."""
-    transaction = seen.disk.transaction
-    return (
-        transaction is not None
-        and transaction.phase in (Phase.REBOOTING, Phase.UNDONE)
-        and transaction.boot_id != seen.disk.boot_id
-    )
-
-
-def _undo(transaction: Transaction, because: str) -> AnyStep:
-    return steps.Undo(
-        config=transaction.old, reboot=transaction.ran and transaction.needs_reboot, because=because
-    )
-
-
-def _resume(seen: Observation, transaction: Transaction) -> AnyStep:
-    if fetch := _fetch(seen, transaction.old, transaction.new):
-        return fetch
-    if lost := _missing(seen, transaction.old, transaction.new):
-        return _undo(transaction, f"the update cannot be completed: {lost}")
-    try:
-        plan = _plan(seen, transaction.old, transaction.new, forced=transaction.forced)
-    except InvalidInput as error:
-        return _undo(transaction, f"the update cannot be completed: {error}")
-    interrupted = disruption.Disruption(
-        actions=transaction.post_actions, because=("the update was begun before",)
-    )
-    return steps.Begin(
-        update=_with(plan, interrupted), resumed=True, because="the update was interrupted on this node"
-    )
-
-
-def _after_reboot(seen: Observation, transaction: Transaction, config: str, before: str) -> AnyStep:
-    if not _booted(seen):
-        if transaction.phase is Phase.UNDONE and transaction.light:
-            return _checked(seen, transaction, config, before)
-        if transaction.reboots >= REBOOT_REQUESTS:
-            return steps.Degrade(
-                text=f"the machine did not reboot into {config}, it was asked {transaction.reboots} times",
-                because="the boot id is still the one before the reboot",
-            )
-        return steps.Reboot(config=config, because=f"{config} is complete only after a reboot")
-    return _checked(seen, transaction, config, before)
-
-
-def _checked(seen: Observation, transaction: Transaction, config: str, before: str) -> AnyStep:
-    """Compare the disk with what the update should have made of it."""
-    if fetch := _fetch(seen, config, before):
-        return fetch
-    withdrawn = transaction.phase is not Phase.UNDONE and seen.node.desired not in ("", transaction.new)
-    if lost := _missing(seen, config):
-        return _undo(transaction, lost) if withdrawn else _degrade(seen, lost)
-    if seen.verified is None or seen.verified.config != config:
-        return steps.Verify(config=config, before=before, because="the update has to be seen on the machine")
-    findings = seen.verified.findings
-    if not findings:
-        return steps.Close(config=config, because=f"the machine is what {config} says")
-    if withdrawn:
-        return _undo(transaction, f"{transaction.new} did not take and is no longer the desired config")
-    only_arguments = all(finding.kind == ARGUMENTS for finding in findings)
-    if only_arguments and transaction.reboots < ARGUMENT_REBOOTS and transaction.phase is not Phase.PERFORMED:
-        return steps.Reboot(config=config, because=findings[0].message)
-    return _drifted(config, findings, BOOT_CHECK_FAILED)
-
-
-# Without a journal
-
-
 def _joining(seen: Observation) -> AnyStep | None:
     """A node that has just been served its config: the disk must hold it before the node counts as joined.
     The config comes from the cluster, so that a first boot's reduced note does not stay (spec/daemon.md
@@ -209,14 +113,14 @@ def _changed_disk(seen: Observation) -> AnyStep | None:
 
 
 def _must_verify(seen: Observation, config: str, event: str) -> AnyStep | None:
-    if fetch := _fetch(seen, config):
+    if fetch := known.fetch(seen, config):
         return fetch
-    if lost := _missing(seen, config):
-        return _degrade(seen, lost)
+    if lost := known.missing(seen, config):
+        return known.lost_config(seen, lost)
     if seen.verified is None or seen.verified.config != config:
         return steps.Verify(config=config, because=f"the disk has to hold {config} first")
     if seen.verified.findings:
-        return _drifted(config, seen.verified.findings, event)
+        return known.drifted(config, seen.verified.findings, event)
     return None
 
 
@@ -246,12 +150,12 @@ def _finish(seen: Observation) -> AnyStep | None:
 
 def _update(seen: Observation) -> AnyStep:
     old, new = base(seen), seen.node.desired
-    if fetch := _fetch(seen, old, new):
+    if fetch := known.fetch(seen, old, new):
         return fetch
-    if lost := _missing(seen, old, new):
-        return _degrade(seen, lost)
+    if lost := known.missing(seen, old, new):
+        return known.lost_config(seen, lost)
     try:
-        sides = _pair(seen, old, new)
+        sides = known.pair(seen, old, new)
     except InvalidInput as error:
         return steps.Refuse(config=new, text=str(error), because="the desired config is not valid")
     if why := reconcile.refusal(*sides, overrides=seen.overrides, fips=seen.disk.fips):
@@ -307,54 +211,4 @@ def _drain(seen: Observation, plan: UpdatePlan) -> AnyStep | None:
         )
     return steps.Wait(
         seconds=DRAIN_SECONDS - seen.waited + 1, because="previously requested drain has not completed"
-    )
-
-
-def _plan(seen: Observation, old: str, new: str, *, forced: bool) -> UpdatePlan:
-    former, latter = _pair(seen, old, new)
-    changes = diff.compare(former, latter, forced=forced)
-    return UpdatePlan(
-        old=former,
-        new=latter,
-        changes=changes,
-        actions=update.actions(former, latter, changes),
-        disruption=disruption.Disruption(),
-    )
-
-
-def _with(plan: UpdatePlan, effect: disruption.Disruption) -> UpdatePlan:
-    return UpdatePlan(
-        old=plan.old, new=plan.new, changes=plan.changes, actions=plan.actions, disruption=effect
-    )
-
-
-def _pair(seen: Observation, old: str, new: str) -> tuple[target.Target, target.Target]:
-    if old == target.EMPTY_NAME:
-        return target.EMPTY, target.pair(seen.configs[new], seen.configs[new])[1]
-    return target.pair(seen.configs[old], seen.configs[new])
-
-
-def _fetch(seen: Observation, *configs: str) -> AnyStep | None:
-    unknown = [
-        name
-        for name in dict.fromkeys(configs)
-        if name not in seen.configs and name not in seen.missing and name != target.EMPTY_NAME
-    ]
-    if not unknown:
-        return None
-    return steps.Fetch(configs=tuple(unknown), because="the decision depends on them")
-
-
-def _missing(seen: Observation, *configs: str) -> str:
-    return next((seen.missing[name] for name in configs if name in seen.missing), "")
-
-
-def _degrade(seen: Observation, text: str) -> AnyStep:
-    return steps.Degrade(text=text, because=f"a config of node {seen.node.current or 'unknown'} is missing")
-
-
-def _drifted(config: str, findings: tuple[Finding, ...], event: str) -> AnyStep:
-    text = f"unexpected on-disk state validating against {config}: {findings[0].message}"
-    return steps.Degrade(
-        text=text, event=event, findings=findings, because=f"the machine is not what {config} says"
     )
