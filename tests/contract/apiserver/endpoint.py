@@ -56,11 +56,12 @@ class Api:
         self._session: aiohttp.ClientSession | None = None
 
     @classmethod
-    def of(cls, kubeconfig: bytes) -> Api:
+    def of(cls, kubeconfig: bytes, **headers: str) -> Api:
+        """`headers` are sent with each request; `_` in their names stands for `-`."""
         document = yaml.safe_load(kubeconfig)
         cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
         context = ssl.create_default_context(cadata=_decode(cluster["certificate-authority-data"]))
-        headers = {}
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if "token" in user:
             headers["Authorization"] = f"Bearer {user['token']}"
         if "client-certificate-data" in user:

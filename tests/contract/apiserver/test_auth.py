@@ -91,6 +91,17 @@ async def test_a_serving_certificate_is_refused_in_the_handshake(endpoint: Endpo
             await api.get("/api/v1/nodes")
 
 
+async def test_an_administrator_may_act_as_somebody_else(endpoint: Endpoint) -> None:
+    node = {"Impersonate_User": "system:node:x", "Impersonate_Group": "system:nodes"}
+    async with Api.of(endpoint.kubeconfig.read_bytes(), **node) as acting:
+        assert (await acting.get("/api/v1/nodes/x")).status == 404
+        assert (await acting.get("/api/v1/nodes/y")).status == 403
+    admin = {"Impersonate_User": "admin", "Impersonate_Group": "system:masters"}
+    jane = credentials.mint_kubeconfig(endpoint.kubeconfig.parent, "jane")
+    async with Api.of(jane, **admin) as acting:
+        assert (await acting.get("/api/v1/nodes")).status == 403
+
+
 # -- nodes
 
 

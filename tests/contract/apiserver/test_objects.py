@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -168,6 +169,34 @@ async def test_an_update_without_a_version_is_unconditional(api: Api, namespace:
     await api.create(f"{namespace}/configmaps", config("a", k="1"))
     reply = await api.put(f"{namespace}/configmaps/a", config("a", k="2"))
     assert (reply.status, reply.body["data"]) == (200, {"k": "2"})
+
+
+async def test_some_kinds_are_never_updated_unconditionally(api: Api, prefix: str) -> None:
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    await api.create(path, {"metadata": {"name": prefix}})
+    reply = await api.put(f"{path}/{prefix}", {"metadata": {"name": prefix}})
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert "must be specified for an update" in reply.message
+
+
+async def test_of_two_updates_of_one_version_one_wins(api: Api, namespace: str) -> None:
+    created = await api.create(f"{namespace}/configmaps", config("a"))
+    replies = await asyncio.gather(
+        *(api.put(f"{namespace}/configmaps/a", created | {"data": {"by": str(n)}}) for n in range(8))
+    )
+    assert sorted(reply.status for reply in replies) == [200, *([409] * 7)]
+
+
+async def test_patches_without_a_version_all_land(api: Api, namespace: str) -> None:
+    await api.create(f"{namespace}/configmaps", config("a"))
+    patches = (api.patch(f"{namespace}/configmaps/a", {"data": {f"k{n}": "v"}}) for n in range(24))
+    assert {reply.status for reply in await asyncio.gather(*patches)} == {200}
+    assert len((await api.get(f"{namespace}/configmaps/a")).body["data"]) == 24
+
+
+async def test_of_two_creations_of_one_name_one_wins(api: Api, namespace: str) -> None:
+    creations = (api.post(f"{namespace}/configmaps", config("a", by=str(n))) for n in range(8))
+    assert sorted(reply.status for reply in await asyncio.gather(*creations)) == [201, *([409] * 7)]
 
 
 async def test_an_update_that_changes_nothing_is_not_a_revision(api: Api, namespace: str) -> None:

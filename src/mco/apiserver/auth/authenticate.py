@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mco.apiserver import errors
-from mco.apiserver.auth.user import NOBODY, User, authenticated
+from mco.apiserver.auth.user import MASTERS, NOBODY, User, authenticated
 from mco.apiserver.http.request import Request
 
 Lookup = Callable[[str, datetime], User | None]
@@ -51,7 +51,19 @@ class Authenticator:
         self._bootstrap = bootstrap
 
     def user_of(self, request: Request) -> User:
-        """Raises StatusError 401 for a credential that is not valid (any more)."""
+        """Raises StatusError 401 for a credential that is not valid (any more), 403 for whoever may not act
+        as somebody else."""
+        user = self._really(request)
+        name = request.headers.get("impersonate-user", "")
+        if not any(header.startswith("impersonate-") for header in request.headers):
+            return user
+        if MASTERS not in user.groups or not name:
+            raise errors.forbidden(
+                "users", "", name, f'User "{user.name}" cannot impersonate resource "users"'
+            )
+        return authenticated(name, tuple(request.headers.getlist("impersonate-group")))
+
+    def _really(self, request: Request) -> User:
         now = datetime.now(UTC)
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":

@@ -48,8 +48,16 @@ async def update_object(core: Core, served: Served, request: Request) -> Answer:
     body = await decode_body(request)
     dropped = _prune(served, body, request)
     options = write_options(core, request)
+
+    def change(_old: Obj) -> Any:
+        given = isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion")
+        if not given and not served.strategy.unconditional:
+            cause = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(served.kind, served.group, target.name, [cause])
+        return body
+
     data = await core.writes.update(
-        served, target.namespace, target.name, lambda old: body, options, target.subresource
+        served, target.namespace, target.name, change, options, target.subresource
     )
     return _answer(core, served, request, data, dropped=dropped)
 

@@ -12,6 +12,7 @@ from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 
 class CustomStrategy(Strategy):
     counts = True
+    unconditional = False
 
     def __init__(self, schema: Mapping[str, Any], *, has_status: bool) -> None:
         super().__init__()

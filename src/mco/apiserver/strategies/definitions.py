@@ -24,6 +24,7 @@ Taken = Callable[[str, str, str, str], str]
 
 class DefinitionStrategy(Strategy):
     schema = schemas.DEFINITION
+    unconditional = False
     has_status = True
     counts = True
 

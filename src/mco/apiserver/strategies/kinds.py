@@ -135,6 +135,7 @@ class EventStrategy(Strategy):
 
 class LeaseStrategy(Strategy):
     schema = schemas.LEASE
+    unconditional = False
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         spec = new.get("spec") or {}

@@ -26,12 +26,13 @@ class Writer(msgspec.Struct, frozen=True):
 class Strategy:
     """`schema` is what is known of a built-in kind. `has_status`: status is written through its subresource
     only, but for a creation with `status_at_creation`. `counts`: `metadata.generation` counts the changes
-    outside of metadata and status."""
+    outside of metadata and status. `unconditional`: an update needs no resourceVersion."""
 
     schema: ClassVar[Schema | None] = None
     has_status = False
     status_at_creation = False
     counts = False
+    unconditional = True
 
     def take(self, subresource: str, sent: Obj, new: Obj) -> None:
         """Copies into `new`, an equal of the stored object, what a subresource may change of it."""

@@ -35,6 +35,15 @@ RETRY_SECONDS = 1.0
 _PAGE = 200
 
 
+class _Envelope(msgspec.Struct):
+    """Of objects of a megabyte, only this is decoded."""
+
+    metadata: dict[str, Any]
+
+
+_envelopes = msgspec.json.Decoder(_Envelope)
+
+
 class Garbage:
     """`observe` hears of every commit; `run` does the work."""
 
@@ -54,7 +63,8 @@ class Garbage:
         """Learns what is stored; whatever was left undone when the server ended is queued again."""
         for served in {served.resource: served for served in self._catalog}.values():
             for revision in self._all(served.resource):
-                self.observe(revision.key, Change.ADDED, msgspec.json.decode(revision.data))
+                metadata = _envelopes.decode(revision.data).metadata
+                self.observe(revision.key, Change.ADDED, {"metadata": metadata})
 
     def observe(self, key: Key, change: Change, obj: Obj) -> None:
         metadata = obj["metadata"]
@@ -184,7 +194,7 @@ class Garbage:
         if key is None:
             return True
         revision = self._store.get(key)
-        return revision is not None and msgspec.json.decode(revision.data)["metadata"]["uid"] == owner.uid
+        return revision is not None and _envelopes.decode(revision.data).metadata["uid"] == owner.uid
 
     async def _delete(self, served: Served, key: Key, uid: str = "") -> bool:
         try:

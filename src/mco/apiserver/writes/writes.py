@@ -1,8 +1,11 @@
-"""The write operations: read, decide, commit, and again when somebody else was faster."""
+"""The write operations: read, decide, commit; one at a time for each object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -14,11 +17,10 @@ from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.writes import metadata as meta
 from mco.apiserver.writes import pipeline
-from mco.base.errors import Conflict
 
 Obj = dict[str, Any]
 
-ATTEMPTS = 8
+NAME_ATTEMPTS = 8
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 
@@ -56,6 +58,7 @@ class Writes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._locks: weakref.WeakValueDictionary[Key, asyncio.Lock] = weakref.WeakValueDictionary()
         self.on_commit: Callable[[Key, Change, Obj], None] = _ignore
 
     def read(self, served: Served, namespace: str, name: str) -> Revision:
@@ -71,20 +74,18 @@ class Writes:
         self._check_place(served, namespace)
         if sent["metadata"].get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
-        for _ in range(ATTEMPTS):
+        generated = bool(sent["metadata"].get("generateName") and not sent["metadata"].get("name"))
+        for _ in range(NAME_ATTEMPTS if generated else 1):
             obj = pipeline.new_object(served, {**sent, "metadata": dict(sent["metadata"])}, options.writer)
             options.admit(served, obj, None)
             key = served.key(namespace, obj["metadata"]["name"])
-            if self._store.get(key) is None:
+            async with self._alone(key):
+                if self._store.get(key) is not None:
+                    continue
                 if options.dry_run:
                     return msgspec.json.encode(obj)
-                try:
-                    return (await self._commit(key, Change.ADDED, 0, obj)).data
-                except Conflict:
-                    pass
-            if not sent["metadata"].get("generateName") or sent["metadata"].get("name"):
-                break
-        raise errors.already_exists(served.plural, served.group, obj["metadata"]["name"])
+                return (await self._commit(key, Change.ADDED, 0, obj)).data
+        raise errors.already_exists(served.plural, served.group, key.name)
 
     def _check_place(self, served: Served, namespace: str) -> None:
         """Nothing new where everything is being deleted."""
@@ -111,17 +112,13 @@ class Writes:
     ) -> bytes:
         """The object after `change`, which gets the stored object and returns the wanted one.
 
-        What it returns is refused with 409 when it carries another resourceVersion than the stored object;
-        without one, it is applied again to whatever somebody else made of the object meanwhile."""
-        for _ in range(ATTEMPTS):
+        What it returns is refused with 409 when it carries another resourceVersion or uid than the stored
+        object. Writers of one object take turns, so that without a version nobody is refused."""
+        async with self._alone(served.key(namespace, name)):
             current = self.read(served, namespace, name)
             old = stored(served, current)
             sent = pipeline.identify(served, change(old), namespace, name)
-            asked = sent["metadata"].get("resourceVersion") or ""
-            if asked and asked != str(current.number):
-                raise errors.conflict(served.plural, served.group, name)
-            if sent["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
-                raise errors.conflict(served.plural, served.group, name, _other_uid(sent, old))
+            _check_identity(served, sent, old, current)
             new = pipeline.updated_object(served, sent, old, subresource, options.writer)
             options.admit(served, new, old)
             if _same(new, old):
@@ -129,12 +126,7 @@ class Writes:
             if options.dry_run:
                 new["metadata"]["resourceVersion"] = str(current.number)
                 return msgspec.json.encode(new)
-            try:
-                return (await self._replace(served, current, new)).data
-            except Conflict:
-                if asked and asked != str(current.number):
-                    raise errors.conflict(served.plural, served.group, name) from None
-        raise errors.conflict(served.plural, served.group, name)
+            return (await self._replace(served, current, new)).data
 
     async def delete(
         self,
@@ -148,29 +140,30 @@ class Writes:
         """The object, and whether it is gone already; with finalizers left it is only marked.
 
         `finalizer` is added first: whoever must act before the object goes. Raises StatusError 404, 409."""
-        for _ in range(ATTEMPTS):
+        async with self._alone(served.key(namespace, name)):
             current = self.read(served, namespace, name)
             old = stored(served, current)
-            _check(served, old, current, preconditions)
-            finalizers = list(old["metadata"].get("finalizers") or ())
-            if finalizer and finalizer not in finalizers:
-                finalizers.append(finalizer)
-            try:
-                if not finalizers and not served.strategy.held(old):
-                    if options.dry_run:
-                        return current.data, True
-                    return (await self._commit(current.key, Change.DELETED, current.number, old)).data, True
-                if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get(
-                    "finalizers", []
-                ):
-                    return current.data, False
-                new = _marked(served, old, finalizers, options.writer)
+            _check_preconditions(served, old, current, preconditions)
+            before = list(old["metadata"].get("finalizers") or ())
+            finalizers = list(dict.fromkeys((*before, *filter(None, (finalizer,)))))
+            gone = not finalizers and not served.strategy.held(old)
+            if gone:
                 if options.dry_run:
-                    return msgspec.json.encode(new), False
-                return (await self._commit(current.key, Change.MODIFIED, current.number, new)).data, False
-            except Conflict:
-                continue
-        raise errors.conflict(served.plural, served.group, name)
+                    return current.data, True
+                return (await self._commit(current.key, Change.DELETED, current.number, old)).data, True
+            if old["metadata"].get("deletionTimestamp") and finalizers == before:
+                return current.data, False
+            new = _marked(served, old, finalizers, options.writer)
+            if options.dry_run:
+                return msgspec.json.encode(new), False
+            return (await self._commit(current.key, Change.MODIFIED, current.number, new)).data, False
+
+    @contextlib.asynccontextmanager
+    async def _alone(self, key: Key) -> AsyncIterator[None]:
+        """Nobody else changes the object meanwhile: what is read is what the change is made to."""
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            yield
 
     async def _replace(self, served: Served, current: Revision, new: Obj) -> Revision:
         """Stores an update; one that took the last finalizer of a deleted object removes it."""
@@ -230,7 +223,16 @@ def _marked(served: Served, old: Obj, finalizers: list[str], writer: Writer) -> 
     return marked
 
 
-def _check(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:
+def _check_identity(served: Served, sent: Obj, old: Obj, current: Revision) -> None:
+    asked, uid = sent["metadata"].get("resourceVersion") or "", old["metadata"]["uid"]
+    if asked and asked != str(current.number):
+        raise errors.conflict(served.plural, served.group, current.key.name)
+    if (wanted := sent["metadata"].get("uid") or uid) != uid:
+        why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
+        raise errors.conflict(served.plural, served.group, current.key.name, why)
+
+
+def _check_preconditions(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:
     uid = old["metadata"]["uid"]
     if wanted.uid and wanted.uid != uid:
         why = f"Precondition failed: UID in precondition: {wanted.uid}, UID in object meta: {uid}"
@@ -241,11 +243,4 @@ def _check(served: Served, old: Obj, current: Revision, wanted: Preconditions) -
         )
     else:
         return
-    raise errors.conflict(served.plural, served.group, old["metadata"]["name"], why)
-
-
-def _other_uid(sent: Obj, old: Obj) -> str:
-    return (
-        f"Precondition failed: UID in precondition: {sent['metadata']['uid']}, "
-        f"UID in object meta: {old['metadata']['uid']}"
-    )
+    raise errors.conflict(served.plural, served.group, current.key.name, why)
