@@ -95,7 +95,7 @@ class FolderMachine:
     async def _provision(self) -> None:
         self._set(State.PROVISIONING)
         try:
-            config = await asyncio.to_thread(_fetch, self._source)
+            config = await asyncio.to_thread(fetch, self._source)
             await asyncio.to_thread(self._write, config)
         except (MCOError, OSError) as error:
             self._set(State.PROVISIONING, str(error))
@@ -181,7 +181,7 @@ async def open_folders(instance: Instance, listen: Listener) -> AsyncIterator[Fo
         await asyncio.gather(*hosts.tasks, return_exceptions=True)
 
 
-def _fetch(source: Source) -> bytes:
+def fetch(source: Source) -> bytes:
     """The config, as the Ignition engine would ask for it. Raises HostError."""
     context = ssl.create_default_context(cadata=source.ca.decode())
     request = urllib.request.Request(source.url, headers={"Accept": _ACCEPT, **source.headers})
