@@ -1,4 +1,4 @@
-"""Uses the pure packages with every file, socket and process forbidden; prints `pure` when nothing was touched.
+"""Uses the pure packages with every file, socket and process forbidden; prints `pure` if nothing was touched.
 
 Run as a program: an audit hook cannot be taken off again.
 """
