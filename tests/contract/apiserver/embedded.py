@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 from mco.apiserver.server import Running, Settings, running
 
@@ -54,16 +55,24 @@ def in_thread(settings: Settings) -> Iterator[Running]:
 
 
 class Process:
-    """`mco apiserver` on a data folder."""
+    """`mco apiserver` on a data folder; a context manager that leaves no process behind."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.folder = folder
+        self._said = ""
         (folder / "kubeconfig").unlink(missing_ok=True)
         self._child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, "--data-dir", str(folder), "--port", str(port)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self.output()
 
     @property
     def kubeconfig(self) -> Path:
@@ -84,7 +93,10 @@ class Process:
         return self._child.wait(20)
 
     def output(self) -> str:
+        """What it has said in all; waits until it has ended."""
         assert self._child.stdout is not None
         self.wait()
-        with self._child.stdout:
-            return self._child.stdout.read().decode()
+        if not self._child.stdout.closed:
+            with self._child.stdout:
+                self._said = self._child.stdout.read().decode()
+        return self._said

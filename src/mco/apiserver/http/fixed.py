@@ -8,7 +8,7 @@ from mco.apiserver.core import Core
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer, encode
 
-EMULATED = ("1", "34", "v1.34.0")
+EMULATED = ("1", "36", "v1.36.0")
 """The Kubernetes version that clients adapt to."""
 HEALTH = ("/healthz", "/livez", "/readyz")
 
