@@ -25,7 +25,7 @@ def report(folder: Path) -> tuple[int, list[dict[str, str]]]:
 
 def test_sound_manifests(tmp_path: Path) -> None:
     done = mco("validate", "-f", write(tmp_path, a=manifest("a", files(file("/a", "data:,")))))
-    assert (done.returncode, done.stdout) == (0, "1 objects: 0 errors, 0 warnings\n")
+    assert (done.returncode, done.stdout) == (0, "1 object: 0 errors, 0 warnings\n")
 
 
 def test_each_finding_is_printed_with_object_path_place_and_hint(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_each_finding_is_printed_with_object_path_place_and_hint(tmp_path: Path)
     assert "error: MachineConfig/a $.spec.config.storage.files.0.path: path not absolute" in lines
     assert f"  at: {tmp_path}/a.yaml, line 1" in lines
     assert "  hint: start the path with a slash" in lines
-    assert lines[-1] == "1 objects: 3 errors, 0 warnings"
+    assert lines[-1] == "1 object: 3 errors, 0 warnings"
 
 
 def test_warnings_alone_are_no_failure(tmp_path: Path) -> None:

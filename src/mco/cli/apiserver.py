@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from mco.cli.options import log_level_option
+
 
 @click.command("apiserver")
 @click.option(
@@ -28,7 +30,7 @@ import click
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help='Lines of token,user,uid,"group1,group2".',
 )
-@click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error.")
+@log_level_option
 def command(
     data_dir: Path,
     port: int,
@@ -37,7 +39,10 @@ def command(
     token_auth_file: Path | None,
     log_level: str,
 ) -> None:
-    """Serve the API from a folder until SIGTERM or SIGINT."""
+    """Serve the API from a folder until SIGTERM or SIGINT.
+
+    Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
+    """
     from mco.apiserver import main
     from mco.runtime import logging
 

@@ -12,6 +12,8 @@ def command(shell: str) -> None:
     """Print a script that completes mco's commands and options.
 
     For bash: `source <(mco completion bash)`.
+
+    Exit codes: 0 done, 2 wrong usage.
     """
     from mco.cli.main import mco
 

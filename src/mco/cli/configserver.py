@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mco.cli.options import kubeconfig_option, log_level_option
+
 if TYPE_CHECKING:
     from mco.configserver.process import Listeners
 
@@ -50,7 +52,7 @@ _LISTENER_OPTIONS = (
     click.option(
         "--payload-version", default="", help="Version of the release this belongs to, for the log."
     ),
-    click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error."),
+    log_level_option,
 )
 
 
@@ -66,9 +68,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option(
-    "--kubeconfig", type=click.Path(path_type=Path), help="Where the API is; found as kubectl finds it."
-)
+@kubeconfig_option()
 @click.option(
     "--apiserver-url", required=True, help="URL of the API as machines reach it; goes to each of them."
 )
@@ -88,7 +88,10 @@ def start(
     bootstrap_token_dir: Path,
     **listening: Any,
 ) -> None:
-    """Serve what a cluster says."""
+    """Serve what a cluster says.
+
+    Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
+    """
     from mco.configserver.cluster import Access
     from mco.configserver.process import run_cluster
     from mco.kube.config import load
@@ -124,7 +127,10 @@ def start(
 def bootstrap(
     server_basedir: Path, bootstrap_kubeconfig: Path, bootstrap_certs: tuple[str, ...], **listening: Any
 ) -> None:
-    """Serve an installation's files to its first machines."""
+    """Serve an installation's files to its first machines.
+
+    Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
+    """
     import msgspec
 
     from mco.configserver.bootstrap import BootstrapConfigs, tls_profile

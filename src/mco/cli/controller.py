@@ -6,20 +6,25 @@ from pathlib import Path
 
 import click
 
+from mco.cli.options import Seconds, kubeconfig_option, log_level_option
+
 
 @click.command()
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="How to reach the API server.")
+@kubeconfig_option()
 @click.option(
     "--authority",
-    type=click.Path(path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with ca.crt and ca.key: let machines in, as an embedded API server needs it.",
 )
 @click.option(
-    "--settle", type=float, default=5.0, show_default=True, help="Seconds of quiet before rendering."
+    "--settle", type=Seconds(), default=5.0, show_default=True, help="Seconds of quiet before rendering."
 )
-@click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error.")
+@log_level_option
 def command(kubeconfig: Path | None, authority: Path | None, settle: float, log_level: str) -> None:
-    """Run the controllers: render, node, drain, and where asked for, joining machines."""
+    """Run the controllers: render, node, drain, and where asked for, joining machines.
+
+    Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
+    """
     import asyncio
 
     from mco.controllers.process import Controllers, Pace
@@ -37,6 +42,9 @@ def command(kubeconfig: Path | None, authority: Path | None, settle: float, log_
         async with Client(load(kubeconfig), user_agent="mco-controller") as client:
             pace = Pace(settle=settle)
             controllers = Controllers(client, SystemClock(), authority=signer, pace=pace)
-            await supervise(controllers.parts)
+            try:
+                await supervise(controllers.parts)
+            finally:
+                await controllers.close()
 
     asyncio.run(run())

@@ -1,14 +1,12 @@
-"""`mco daemon`: the node agent, and what completes a first boot.
-
-Exit codes: 0 stopped by a signal, or the first boot is complete; 1 it cannot run (another daemon has the
-machine, no kubeconfig, the certificate was denied); 2 wrong usage.
-"""
+"""`mco daemon`: the node agent, and what completes a first boot."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import click
+
+from mco.cli.options import log_level_option
 
 _ROOT = click.option(
     "--root",
@@ -21,13 +19,6 @@ _FAKE = click.option(
     "--fake-host",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder of a directory-rooted host, instead of a machine.",
-)
-_LEVEL = click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="The least important lines to write to stderr.",
 )
 
 
@@ -52,7 +43,7 @@ def command() -> None:
     is_flag=True,
     help="There is no kubelet: make the Node, renew its Lease and report it Ready.",
 )
-@_LEVEL
+@log_level_option
 def start(
     root: Path,
     fake_host: Path | None,
@@ -61,7 +52,11 @@ def start(
     register_node: bool,
     log_level: str,
 ) -> None:
-    """Keep this machine what its config says, until SIGTERM."""
+    """Keep this machine what its config says, until SIGTERM.
+
+    Exit codes: 0 stopped by a signal; 1 it cannot run (another daemon has the machine, no kubeconfig, the
+    certificate was denied); 2 wrong usage.
+    """
     from mco.daemon.main import Options
     from mco.daemon.main import start as run
     from mco.runtime.logging import configure
@@ -79,9 +74,12 @@ def start(
 @command.command()
 @_ROOT
 @_FAKE
-@_LEVEL
+@log_level_option
 def firstboot(root: Path, fake_host: Path | None, log_level: str) -> None:
-    """Complete the first boot; reboots the machine when its config needs it."""
+    """Complete the first boot; reboots the machine when its config needs it.
+
+    Exit codes: 0 complete, or rebooting; 1 it failed and can be repeated; 2 wrong usage.
+    """
     from mco.daemon.main import first_boot
     from mco.runtime.logging import configure
 

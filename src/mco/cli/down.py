@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import click
 
+from mco.cli.options import instance_option
+
 
 @click.command()
-@click.option("--name", default="default", show_default=True, help="The instance.")
+@instance_option()
 @click.option("--purge", is_flag=True, help="Remove its data too: every object, identity and log.")
 def command(name: str, purge: bool) -> None:
     """Stop an instance of `mco up` and remove its machines.
 
     Its objects stay, so that the next `mco up` starts with them; with --purge nothing stays.
+
+    Exit codes: 0 it does not run any more, or never did; 1 it could not be stopped or removed; 2 wrong usage.
     """
     import asyncio
     import shutil

@@ -10,30 +10,25 @@ from typing import NoReturn
 
 import click
 
+from mco.cli.options import instance_option, output_option
 from mco.lab import launch, record
-from mco.lab.paths import DEFAULT_INSTANCE
 
-_instance = click.option(
-    "--name",
-    "instance",
-    default=DEFAULT_INSTANCE,
-    show_default=True,
-    metavar="INSTANCE",
-    help="Instance of `mco up`.",
-)
+_instance = instance_option(variable="instance")
 _machine = click.argument("machine", metavar="NAME")
 
 
 @click.group()
 def command() -> None:
-    """Look into the machines that `up` started."""
+    """Look into the machines that `up` started.
+
+    Exit codes: 0 done, 1 there is no such machine or it does not run, 2 wrong usage; `exec` and `shell`
+    answer with the exit code of what they ran.
+    """
 
 
 @command.command("list")
 @_instance
-@click.option(
-    "-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="Output format."
-)
+@output_option("text", "json", "yaml")
 def list_machines(instance: str, output: str) -> None:
     """List the machines with their state, boots and address."""
     machines = record.read_all(instance)
@@ -58,7 +53,10 @@ def list_machines(instance: str, output: str) -> None:
 @_machine
 @click.argument("argv", metavar="-- COMMAND [ARGS]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_in(instance: str, machine: str, argv: tuple[str, ...]) -> None:
-    """Run a command in a machine; its exit code is this command's."""
+    """Run a command in a machine; its exit code is this command's.
+
+    Exit code 1 also when there is no such machine or it does not run, 2 for wrong usage.
+    """
     _enter(instance, machine, argv)
 
 

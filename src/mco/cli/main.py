@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the answer is no or something failed, 2 wrong usage; `mco 
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -50,9 +51,22 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        import_module(COMMANDS["version"][0]).command.main([], standalone_mode=False)
+        ctx.exit()
+
+
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="As `mco version`."
+)
 def mco() -> None:
-    """Manage the operating system of every node of a fleet as Kubernetes objects."""
+    """Manage the operating system of every node of a fleet as Kubernetes objects.
+
+    Exit codes: 0 done, 1 the answer is no or something failed, 2 wrong usage, 130 interrupted; each command's
+    --help says what that means for it.
+    """
 
 
 def describe(error: MCOError) -> str:
@@ -67,7 +81,7 @@ def describe(error: MCOError) -> str:
 
 
 def main() -> Any:
-    """Entry point of the program; never returns normally."""
+    """Entry point of the program. A reader that has seen enough (head, less) is no error: click ends it."""
     try:
         mco.main(prog_name="mco", standalone_mode=False)
     except MCOError as error:
@@ -78,10 +92,14 @@ def main() -> Any:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough.
-        sys.stderr.close()
-        sys.exit(141)
+    except OSError as error:
+        click.echo(describe(_refused(error)), err=True)
+        sys.exit(1)
+
+
+def _refused(error: OSError) -> MCOError:
+    """What the system says about a path or an output that somebody named."""
+    return MCOError(error.strerror or str(error), path=os.fsdecode(error.filename or ""))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -15,6 +17,8 @@ from mco.base.errors import InvalidInput, NotFound
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 STDIN = "-"
+MAX_BYTES = 256 << 20
+"""Of one source. A thousand MachineConfigs of the largest size that renders are not as long."""
 
 
 def load(paths: Iterable[str], *, recursive: bool) -> Manifests:
@@ -44,7 +48,8 @@ def _sources(path: str, recursive: bool) -> Iterator[str]:
         yield path
         return
     if not place.exists():
-        raise NotFound(f'the path "{path}" does not exist', subject=path)
+        hint = "save what is there to a file first" if "://" in path else ""
+        raise NotFound(f'the path "{path}" does not exist', subject=path, hint=hint)
     if not place.is_dir():
         yield path  # a pipe, as in -f <(command)
         return
@@ -66,11 +71,25 @@ def _files(folder: Path, recursive: bool) -> Iterator[Path]:
 
 def _bytes(source: str) -> bytes:
     try:
-        if source == STDIN:
-            return sys.stdin.buffer.read()
-        return Path(source).read_bytes()
+        with _opened(source) as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise InvalidInput(f"error reading {source}: {error.strerror}", subject=source) from error
+        raise InvalidInput(f"error reading {_label(source)}: {error.strerror}", subject=source) from error
+    if len(data) > MAX_BYTES:
+        raise InvalidInput(
+            f"error reading {_label(source)}: it is longer than {MAX_BYTES >> 20} MiB",
+            subject=source,
+            hint="pass the manifests in several files",
+        )
+    return data
+
+
+def _opened(source: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    if source != STDIN:
+        return Path(source).open("rb")
+    if sys.stdin is None:
+        raise InvalidInput("error reading standard input: it is closed", subject=STDIN)
+    return contextlib.nullcontext(sys.stdin.buffer)
 
 
 def _label(source: str) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from mco.cli.options import kubeconfig_option, log_level_option
+
 
 @click.command()
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="How to reach the API server.")
+@kubeconfig_option()
 @click.option("--apiserver-url", required=True, help="The API server's URL as machines reach it.")
 @click.option(
     "--ca",
@@ -16,9 +18,12 @@ import click
     required=True,
     help="PEM bundle that machines trust the API server by.",
 )
-@click.option("--log-level", default="info", show_default=True, help="debug, info, warning or error.")
+@log_level_option
 def command(kubeconfig: Path | None, apiserver_url: str, ca: Path, log_level: str) -> None:
-    """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node."""
+    """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node.
+
+    Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
+    """
     import asyncio
 
     from mco.kube.client import Client
@@ -31,9 +36,10 @@ def command(kubeconfig: Path | None, apiserver_url: str, ca: Path, log_level: st
 
     logging.configure(log_level)
     installation = Installation(server=apiserver_url, ca=ca.read_bytes(), version=version.RAW)
+    cluster = load(kubeconfig)
 
     async def run() -> None:
-        async with Client(load(kubeconfig), user_agent="mco-operator") as client:
+        async with Client(cluster, user_agent="mco-operator") as client:
             await supervise({"operator": lambda: process.run(client, installation, SystemClock())})
 
     asyncio.run(run())

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mco.cli.options import instance_option, kubeconfig_option, output_option
+
 if TYPE_CHECKING:
     from mco.fleet.view import FleetView
 
 
 @click.command()
-@click.option("--name", default="default", show_default=True, help="The instance of `mco up`.")
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Ask this cluster instead.")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="Format.")
+@instance_option()
+@kubeconfig_option("Ask this cluster instead.")
+@output_option("text", "json", "yaml")
 def command(name: str, kubeconfig: Path | None, output: str) -> None:
     """Show pools and nodes, and why a node does not move.
 
-    Exit code 0 when every pool has reached its target, 1 when one has not or is degraded.
+    Exit codes: 0 every pool has reached its target, 1 one has not or is degraded, or nobody answers, 2 wrong
+    usage.
     """
     import asyncio
     import sys

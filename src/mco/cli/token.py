@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mco.cli.options import instance_option, kubeconfig_option, output_option
+
 if TYPE_CHECKING:
     from mco.api.bootstraptokens import BootstrapToken
     from mco.kube.client import Client
@@ -38,17 +40,15 @@ class Duration(click.ParamType["timedelta | None"]):
 
 
 def cluster_options(function: F) -> F:
-    function = click.option(
-        "--kubeconfig", type=click.Path(path_type=Path), help="Ask this cluster instead."
-    )(function)
-    return click.option("--name", default="default", show_default=True, help="The instance of `mco up`.")(
-        function
-    )
+    return instance_option()(kubeconfig_option("Ask this cluster instead.")(function))
 
 
 @click.group()
 def command() -> None:
-    """Make and list the tokens with which machines join."""
+    """Make and list the tokens with which machines join.
+
+    Exit codes: 0 done, 1 the API server refuses or does not answer, 2 wrong usage.
+    """
 
 
 @command.command()
@@ -57,7 +57,7 @@ def command() -> None:
     "--ttl", type=Duration(), default="24h", show_default=True, help="How long it is valid; 0 for ever."
 )
 @click.option("--machine", default="", help="The machine it is for, noted in events and in the list.")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="Format.")
+@output_option("text", "json", "yaml")
 @cluster_options
 def create(
     pool: str, ttl: timedelta | None, machine: str, output: str, name: str, kubeconfig: Path | None
@@ -86,7 +86,7 @@ def create(
 
 
 @command.command("list")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", help="Format.")
+@output_option("text", "json", "yaml")
 @cluster_options
 def list_(output: str, name: str, kubeconfig: Path | None) -> None:
     """Show the tokens, without their secrets."""

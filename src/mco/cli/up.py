@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from mco.cli.options import Seconds, instance_option
+
 
 @click.command()
-@click.option(
-    "--name", default="default", show_default=True, help="Instances with different names are separate."
-)
+@instance_option("Instances with different names are separate.")
 @click.option(
     "--machines", type=click.IntRange(0, 200), default=1, show_default=True, help="How many machines."
 )
@@ -19,7 +19,7 @@ import click
     "--directories", is_flag=True, help="Folders in place of real machines, even where those would run."
 )
 @click.option(
-    "--settle", type=float, default=0.0, show_default=True, help="Seconds of quiet before rendering."
+    "--settle", type=Seconds(), default=0.0, show_default=True, help="Seconds of quiet before rendering."
 )
 def command(name: str, machines: int, tour: bool, directories: bool, settle: float) -> None:
     """Start everything on this machine: API server, operator, controllers, config server, and machines.
@@ -28,7 +28,7 @@ def command(name: str, machines: int, tour: bool, directories: bool, settle: flo
     the config server through the real Ignition engine. `mco up` again continues where it stopped; a tour
     starts from nothing and leaves nothing.
 
-    Exit code 0 when everything is as it was asked for, 1 when not, 130 after Ctrl-C.
+    Exit codes: 0 everything is as it was asked for, 1 it is not, 2 wrong usage, 130 after Ctrl-C or SIGTERM.
     """
     import asyncio
     import signal

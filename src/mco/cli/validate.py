@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mco.cli.options import output_option
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     help="File, folder or - (standard input) with manifests; repeatable.",
 )
 @click.option("-R", "--recursive", is_flag=True, help="Look into the folders below, too.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option("text", "json")
 def command(paths: tuple[str, ...], recursive: bool, output: str) -> None:
     """List everything that is wrong in manifests, offline.
 
@@ -49,8 +51,13 @@ def _text(findings: Sequence[Finding], manifests: Manifests) -> str:
 
     count = sum(map(len, (manifests.machine_configs, manifests.pools, manifests.controller_configs)))
     failures = len(errors(findings))
-    summary = f"{count} objects: {failures} errors, {len(findings) - failures} warnings"
+    warnings = _count(len(findings) - failures, "warning")
+    summary = f"{_count(count, 'object')}: {_count(failures, 'error')}, {warnings}"
     return "\n".join((*map(_lines, findings), summary))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _lines(finding: Finding) -> str:

@@ -6,13 +6,17 @@ import json
 
 import click
 
+from mco.cli.options import output_option
 from mco.runtime import version
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+@output_option("text", "json")
 def command(output: str) -> None:
-    """Print the version of this program and the commit it was built from."""
+    """Print the version of this program and the commit it was built from.
+
+    Exit codes: 0 done, 2 wrong usage.
+    """
     if output == "json":
         click.echo(json.dumps({"version": version.RAW, "commit": version.commit()}))
     else:

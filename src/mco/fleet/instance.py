@@ -13,7 +13,6 @@ A tour gets a folder of its own, `NAME.tour`, that is thrown away (design.md 10,
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from mco.base.errors import InvalidInput
+from mco.lab import paths
 from mco.pki import files
 
 TOUR_SUFFIX = ".tour"
@@ -36,11 +36,7 @@ class Instance:
     """`folder` exists and is private. Raises InvalidInput for a name that cannot be one."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        if not _NAME.match(name):
-            raise InvalidInput(
-                f"{name!r} is not a valid instance name", hint="use lower-case letters, digits and '-'"
-            )
-        self.name = name
+        self.name = check_name(name)
         self.folder = files.private_folder(folder)
         self.logs = files.private_folder(folder / "logs")
         self.identity = files.private_folder(folder / "identity")
@@ -62,18 +58,34 @@ class Instance:
         return ports
 
 
+def is_name(text: str) -> bool:
+    return _NAME.match(text) is not None
+
+
+def check_name(name: str) -> str:
+    """Raises InvalidInput: a name is one part of a path, and of interface and cgroup names."""
+    if not is_name(name):
+        raise InvalidInput(
+            f"{name!r} is not a valid instance name",
+            hint="use up to 32 lower-case letters, digits and '-', beginning and ending with no '-'",
+        )
+    return name
+
+
 def folder_of(name: str) -> Path:
-    return instances_folder() / name
+    return instances_folder() / check_name(name)
 
 
 def tour_folder_of(name: str) -> Path:
-    return instances_folder() / f"{name}{TOUR_SUFFIX}"
+    return instances_folder() / f"{check_name(name)}{TOUR_SUFFIX}"
+
+
+def lock_of(name: str) -> Path:
+    return instances_folder() / f"{check_name(name)}.lock"
 
 
 def instances_folder() -> Path:
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local/state"
-    return base / "mco" / "instances"
+    return paths.state_home() / "mco" / "instances"
 
 
 def _free(address: str, count: int) -> list[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from mco.base.errors import Conflict, NotFound, Unavailable
-from mco.fleet.instance import TOUR_SUFFIX, folder_of, instances_folder
+from mco.fleet.instance import TOUR_SUFFIX, folder_of, instances_folder, is_name, lock_of
 from mco.lab.locks import Lock, is_held, purpose
 
 _STOP_SECONDS = 60.0
@@ -28,12 +28,12 @@ def hold(name: str, folder: Path) -> Lock:
     """Raises Conflict when the instance runs already."""
     text = msgspec.json.encode(Holder(os.getpid(), str(folder))).decode()
     try:
-        return Lock(_path(name), blocking=False, purpose=text)
+        return Lock(lock_of(name), blocking=False, purpose=text)
     except Conflict:
         held = holder(name)
         raise Conflict(
             f'instance "{name}" runs already' + (f", as process {held.pid}" if held else ""),
-            path=str(_path(name)),
+            path=str(lock_of(name)),
             hint="another one beside it: --name NAME; or stop it: mco down",
         ) from None
 
@@ -42,6 +42,8 @@ def sweep_tours() -> None:
     """Removes the folders of tours that were killed."""
     for folder in instances_folder().glob(f"*{TOUR_SUFFIX}"):
         name = folder.name.removesuffix(TOUR_SUFFIX)
+        if not is_name(name):
+            continue
         held = holder(name)
         if held is None or (held.pid == os.getpid() and held.folder == str(folder)):
             shutil.rmtree(folder, ignore_errors=True)
@@ -49,10 +51,10 @@ def sweep_tours() -> None:
 
 def holder(name: str) -> Holder | None:
     """Who runs the instance; None when nobody does."""
-    if not is_held(_path(name)):
+    if not is_held(lock_of(name)):
         return None
     try:
-        return msgspec.json.decode(purpose(_path(name)).encode(), type=Holder)
+        return msgspec.json.decode(purpose(lock_of(name)).encode(), type=Holder)
     except msgspec.DecodeError:
         return None
 
@@ -74,14 +76,10 @@ async def stop(name: str) -> bool:
     os.kill(held.pid, signal.SIGTERM)
     try:
         async with asyncio.timeout(_STOP_SECONDS):
-            while is_held(_path(name)):  # noqa: ASYNC110 - a lock of another process cannot be awaited
+            while is_held(lock_of(name)):  # noqa: ASYNC110 - a lock of another process cannot be awaited
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise Unavailable(
             f'instance "{name}" has not ended after {_STOP_SECONDS:g} s', hint=f"kill {held.pid}"
         ) from None
     return True
-
-
-def _path(name: str) -> Path:
-    return instances_folder() / f"{name}.lock"
