@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.fleet.program import Running, children_of, processes_with
 
 Start = Callable[..., Running]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TOUR = ("up", "--machines", "3", "--tour", "--directories")
 
 
@@ -68,6 +70,13 @@ def test_up_again_continues_and_down_stops(mco: Start, home: Path) -> None:
     again = mco("up", "--directories", "--name", "one")
     again.until("Running until Ctrl-C")
     assert "provisioning" not in again.output
+    # It was up to date when it was stopped; what counts is that its machine runs again.
+    before = [line for line in again.output.partition("Running until")[0].splitlines() if "worker-1" in line]
+    assert " Done " in before[-1]
+    kubeconfig = home / "state/mco/instances/one/api/kubeconfig"
+    change = EXAMPLES / "rollout/50-sysctl-file.yaml"
+    subprocess.run(["kubectl", f"--kubeconfig={kubeconfig}", "apply", "-f", change], check=True, timeout=30)
+    again.until(lambda output: "targeted" in output.partition("Running until")[2])
     down = mco("down", "--name", "one", "--purge")
     assert down.ended() == 0, down.output
     assert again.ended() == 130

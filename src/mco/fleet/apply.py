@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from mco.api import resources
 from mco.api.resources import Resource
 from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput
+from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists
 
@@ -40,10 +42,14 @@ async def apply(client: Client, objects: Iterable[Mapping[str, Any]]) -> list[st
         resource = _BY_KIND.get(body["kind"])
         if resource is None:
             raise InvalidInput(f"kind {body['kind']} is not one that this program applies")
-        name, namespace = body["metadata"]["name"], body["metadata"].get("namespace", "")
-        try:
-            await client.create(resource, body, namespace=namespace)
-        except AlreadyExists:
-            await client.patch(resource, name, dict(body), namespace=namespace)
-        names.append(f"{body['kind']}/{name}")
+        await patiently(partial(_apply_one, client, resource, body))
+        names.append(f"{body['kind']}/{body['metadata']['name']}")
     return names
+
+
+async def _apply_one(client: Client, resource: Resource[Any], body: Mapping[str, Any]) -> None:
+    name, namespace = body["metadata"]["name"], body["metadata"].get("namespace", "")
+    try:
+        await client.create(resource, body, namespace=namespace)
+    except AlreadyExists:
+        await client.patch(resource, name, dict(body), namespace=namespace)

@@ -7,6 +7,7 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from mco.api import bootstraptokens, names, resources
@@ -15,8 +16,10 @@ from mco.base.errors import MCOError, Unavailable
 from mco.fleet import commands
 from mco.fleet.components import Component, Supervisor, last_lines
 from mco.fleet.instance import Instance, Ports
+from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.config import load
+from mco.kube.errors import AlreadyExists
 from mco.lab.firstboot import Source
 from mco.pki import authority as pki
 from mco.pki import files, kubeconfig
@@ -52,7 +55,10 @@ class ControlPlane:
             expiration=SystemClock().now() + TOKEN_LIFETIME,
         )
         body = bootstraptokens.to_secret(token)
-        await self.client.create(resources.SECRETS, body, namespace=bootstraptokens.NAMESPACE)
+        create = partial(self.client.create, resources.SECRETS, body, namespace=bootstraptokens.NAMESPACE)
+        # An answer that got lost: the token is there.
+        with contextlib.suppress(AlreadyExists):
+            await patiently(create)
         return Source(
             url=f"{_url(self.address, self._ports.config)}/config/{pool}",
             ca=self._authority.certificate_pem,

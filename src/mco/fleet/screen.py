@@ -31,6 +31,9 @@ class Screen(Protocol):
     def show(self, rows: Iterable[Row]) -> None:
         """The machines as they are now."""
 
+    def calm(self) -> None:
+        """From now on it only moves when something changes, so that text can be selected and copied."""
+
     def close(self) -> None:
         """The live part is over."""
 
@@ -54,8 +57,11 @@ class Lines:
                 self._said[row.name] = text
                 self.say(f"[{self._clock() - self._began:5.1f}s] {text}")
 
+    def calm(self) -> None:
+        pass
+
     def close(self) -> None:
-        self._said.clear()
+        pass
 
 
 def describe(row: Row) -> str:
@@ -76,6 +82,7 @@ class Live:
         self._began = clock()
         self._console = Console(highlight=False)
         self._rows: tuple[Row, ...] = ()
+        self._calm = False
         self._live: RichLive | None = None
 
     def say(self, text: str = "") -> None:
@@ -84,12 +91,21 @@ class Live:
     def show(self, rows: Iterable[Row]) -> None:
         from rich.live import Live as RichLive
 
-        self._rows = tuple(rows)
+        shown, self._rows = self._rows, tuple(rows)
         if self._live is None:
             self._live = RichLive(
-                get_renderable=self._table, console=self._console, refresh_per_second=8, transient=False
+                get_renderable=self._table,
+                console=self._console,
+                auto_refresh=not self._calm,
+                refresh_per_second=8,
+                transient=False,
             )
-            self._live.start()
+            self._live.start(refresh=True)
+        elif self._calm and shown != self._rows:
+            self._live.refresh()
+
+    def calm(self) -> None:
+        self._calm = True
 
     def close(self) -> None:
         if self._live is not None:

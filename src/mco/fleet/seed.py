@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
 from typing import Any
 
 from mco.api import names, resources
+from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists
 
@@ -23,7 +26,5 @@ def base_config(role: str) -> dict[str, Any]:
 async def seed(client: Client) -> None:
     """Adds what is missing; never touches what is there."""
     for role in (names.MASTER, names.WORKER):
-        try:
-            await client.create(resources.MACHINE_CONFIGS, base_config(role))
-        except AlreadyExists:
-            continue
+        with contextlib.suppress(AlreadyExists):
+            await patiently(partial(client.create, resources.MACHINE_CONFIGS, base_config(role)))

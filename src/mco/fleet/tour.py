@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mco.fleet import evidence
 from mco.fleet.apply import apply, read
 from mco.fleet.evidence import Asked, Finding
 from mco.fleet.hosts import Machine
+from mco.fleet.patience import patiently
 from mco.fleet.screen import Screen
 from mco.fleet.view import FleetView
 from mco.fleet.watch import Watch, all_updated
@@ -65,13 +67,17 @@ async def _apply_at_once(
     client: Client, watch: Watch, objects: list[dict[str, Any]], pools: set[str]
 ) -> None:
     """Several MachineConfigs are one rollout, not several: the pools are paused while they are applied."""
-    for pool in pools:
-        await client.patch(resources.MACHINE_CONFIG_POOLS, pool, {"spec": {"paused": True}})
+    await _pause(client, pools, True)
     await apply(client, objects)
     wanted = {o["metadata"]["name"] for o in objects}
     await watch.until(lambda _: all(wanted <= watch.sources(pool) for pool in pools), "rendering")
+    await _pause(client, pools, None)
+
+
+async def _pause(client: Client, pools: set[str], paused: bool | None) -> None:
     for pool in pools:
-        await client.patch(resources.MACHINE_CONFIG_POOLS, pool, {"spec": {"paused": None}})
+        body = {"spec": {"paused": paused}}
+        await patiently(partial(client.patch, resources.MACHINE_CONFIG_POOLS, pool, body))
 
 
 def _asked(objects: Sequence[dict[str, Any]], before: Mapping[str, str], key: str) -> Mapping[str, Asked]:

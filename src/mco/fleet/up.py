@@ -21,7 +21,7 @@ from mco.fleet.hosts import Hosts, Machine
 from mco.fleet.instance import Instance, folder_of, tour_folder_of
 from mco.fleet.real import RealHosts
 from mco.fleet.screen import Screen
-from mco.fleet.watch import News, Watch, all_updated
+from mco.fleet.watch import News, Watch, all_running, all_updated
 from mco.lab import checks
 from mco.lab.events import Listener
 from mco.lab.instance import open_lab
@@ -83,7 +83,8 @@ async def _live(
     machines: list[Machine] = []
     for name, pool in pools.items():
         machines.append(hosts.start(name, await plane.source(name, pool)))
-    await watch.until(lambda fleet: all_updated(fleet, pools), "first boot")
+    # A fleet that continues was updated when it was stopped: that its machines run again is news.
+    await watch.until(lambda fleet: all_updated(fleet, pools) and all_running(hosts, pools), "first boot")
     good = True
     if wish.tour:
         findings = await tour.roll(
@@ -99,7 +100,8 @@ async def _live(
     screen.close()
     if wish.stay:
         screen.say(_what_next(wish, plane.instance))
-        await asyncio.Event().wait()
+        screen.calm()
+        await watch.follow()
     return good
 
 

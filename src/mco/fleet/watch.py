@@ -13,6 +13,7 @@ from mco.fleet.screen import Row, Screen
 from mco.fleet.view import FleetView, NodeView, view
 from mco.kube.client import Client
 from mco.kube.informer import Informer
+from mco.lab.events import State
 
 
 class News:
@@ -81,6 +82,13 @@ class Watch:
                 f"{what}: not reached after {timeout:g} s", hint="\n".join(blockers(self.fleet()))
             ) from None
 
+    async def follow(self) -> None:
+        """Shows every change until it is cancelled."""
+        while True:
+            self._news.forget()
+            self._screen.show(self._rows(self.fleet()))
+            await self._news.wait()
+
     def _rows(self, fleet: FleetView) -> Iterable[Row]:
         nodes = {node.name: node for node in fleet.nodes}
         for name, pool in self._machines.items():
@@ -89,7 +97,7 @@ class Watch:
 
 def row(name: str, pool: str, phase: Phase, node: NodeView | None) -> Row:
     """A machine that is up speaks through its Node; one that is not, for itself."""
-    up = phase.text == "running"
+    up = phase.text == State.RUNNING.value
     text = phase.text
     if node is not None and up:
         text = node.state or "joining"
@@ -113,6 +121,10 @@ def all_updated(fleet: FleetView, machines: Mapping[str, str]) -> bool:
         pool.config and pool.updated and not pool.updating and pool.machines == wanted.get(pool.name, 0)
         for pool in fleet.pools
     )
+
+
+def all_running(hosts: Hosts, machines: Iterable[str]) -> bool:
+    return all(hosts.phase(name).text == State.RUNNING.value for name in machines)
 
 
 def blockers(fleet: FleetView) -> list[str]:
