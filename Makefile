@@ -2,15 +2,25 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup run test test-fast check bench lock clean
+.PHONY: setup servers run test test-fast check bench lock clean
 
 setup:
 	@scripts/setup
+
+# The real kube-apiserver that the embedded one is compared with; VERSION is, for example, 1.34.2.
+VERSION ?=
+ifneq ($(VERSION),)
+export MCO_SERVERS_VERSION := $(VERSION)
+endif
+
+servers: setup
+	@scripts/servers
 
 run: setup
 	@$(BIN)/mco up --machines 3 --tour
 
 test: check
+	@scripts/servers --optional >/dev/null
 	@$(BIN)/pytest
 
 test-fast: setup

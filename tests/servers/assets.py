@@ -1,0 +1,62 @@
+"""Where the programs of a real cluster's control plane are: `make servers` puts them there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REQUIRED = "MCO_REQUIRE_SERVERS"
+"""Set where a missing server is a failure and no reason to skip."""
+VERSION = "MCO_SERVERS_VERSION"
+
+
+class Assets(msgspec.Struct, frozen=True):
+    """`controllers`, the kube-controller-manager, is missing in a foreign KUBEBUILDER_ASSETS."""
+
+    apiserver: Path
+    etcd: Path
+    controllers: Path | None
+
+
+def find() -> Assets:
+    """Skips the test, or fails it, with one line that says what to install."""
+    folder = _folder()
+    etcd = folder / "etcd"
+    apiserver, controllers = folder / "kube-apiserver", folder / "kube-controller-manager"
+    if not etcd.exists():
+        etcd = Path(shutil.which("etcd") or "etcd")
+    if apiserver.exists() and etcd.exists():
+        return Assets(apiserver, etcd, controllers if controllers.exists() else None)
+    lacking = "no real kube-apiserver: install Go 1.26 and etcd-server and run `make servers`"
+    if os.environ.get("KUBEBUILDER_ASSETS"):
+        lacking = f"KUBEBUILDER_ASSETS has no kube-apiserver or no etcd: {folder}"
+    return absent(lacking)
+
+
+def absent(reason: str) -> Assets:
+    if os.environ.get(REQUIRED):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def version() -> str:
+    """Of Kubernetes, as `1.36.3`: the one asked for, else the one that tools/kube pins."""
+    asked = os.environ.get(VERSION, "")
+    if asked:
+        return asked.removeprefix("v")
+    pinned = re.search(r"^require k8s\.io/kubernetes v(\S+)", (ROOT / "tools/kube/go.mod").read_text(), re.M)
+    assert pinned is not None
+    return pinned[1]
+
+
+def _folder() -> Path:
+    if given := os.environ.get("KUBEBUILDER_ASSETS"):
+        return Path(given)
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "mco" / "servers" / version()

@@ -1,0 +1,213 @@
+"""A real kube-apiserver with etcd on free ports of the loopback interface, with certificates of our own.
+
+Nobody runs controllers beside it until a test asks for them: kube-controller-manager collects garbage, empties
+namespaces and keeps PodDisruptionBudgets up to date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mco.pki import authority, files, kubeconfig
+from mco.pki.authority import Authority
+from tests.servers.assets import Assets, absent
+from tests.servers.child import Child
+
+MASTERS = "system:masters"
+ADMIN = "mco:admin"
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
+
+
+class RealServer:
+    """`folder` is empty at first; `kubeconfig` is an administrator's."""
+
+    def __init__(self, assets: Assets, folder: Path) -> None:
+        self._assets = assets
+        self.folder = folder
+        self.port, self._etcd_port, self._peer_port = _free_ports(3)
+        self.authority = _write_keys(folder)
+        self.renew_certificate()
+        self.kubeconfig = folder / "kubeconfig"
+        files.write(self.kubeconfig, self.mint_kubeconfig(ADMIN, MASTERS))
+        self._context = self.client_context(ADMIN, MASTERS)
+        self._etcd: Child | None = None
+        self._apiserver: Child | None = None
+        self._controllers: Child | None = None
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def mint_kubeconfig(self, user: str, *groups: str, url: str = "") -> bytes:
+        """For somebody with a client certificate; `url` is another way to the server."""
+        pair = self.authority.client(user, groups, datetime.now(UTC))
+        return kubeconfig.with_certificate(url or self.url, self.authority.certificate_pem, user, pair)
+
+    def renew_certificate(self) -> None:
+        """Another serving certificate of the same authority; a server that starts takes it."""
+        serving = self.authority.server("apiserver", ["127.0.0.1", "localhost"], datetime.now(UTC))
+        files.write(self.folder / "apiserver.key", serving.key)
+        files.write(self.folder / "apiserver.crt", serving.certificate)
+
+    def client_context(self, user: str, *groups: str) -> ssl.SSLContext:
+        """For connections as that user."""
+        pair = self.authority.client(user, groups, datetime.now(UTC))
+        context = ssl.create_default_context(cadata=self.authority.certificate_pem.decode())
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(pair.certificate + pair.key)
+            file.flush()
+            context.load_cert_chain(file.name)
+        return context
+
+    def start(self) -> None:
+        self._etcd = Child(
+            [
+                str(self._assets.etcd),
+                "--data-dir=etcd",
+                "--name=test",
+                f"--listen-client-urls={self._etcd_url}",
+                f"--advertise-client-urls={self._etcd_url}",
+                f"--listen-peer-urls=http://127.0.0.1:{self._peer_port}",
+                f"--initial-advertise-peer-urls=http://127.0.0.1:{self._peer_port}",
+                f"--initial-cluster=test=http://127.0.0.1:{self._peer_port}",
+                # What a test wrote need not survive a crash of the machine.
+                "--unsafe-no-fsync",
+            ],
+            self.folder / "etcd.log",
+        )
+        self._etcd.until(lambda: _answers(self._etcd_port))
+        self.start_apiserver()
+
+    def start_apiserver(self) -> None:
+        self._apiserver = Child(
+            [
+                str(self._assets.apiserver),
+                f"--etcd-servers={self._etcd_url}",
+                f"--secure-port={self.port}",
+                "--bind-address=127.0.0.1",
+                "--cert-dir=.",
+                "--tls-cert-file=apiserver.crt",
+                "--tls-private-key-file=apiserver.key",
+                "--client-ca-file=ca.crt",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--service-account-key-file=accounts.crt",
+                "--service-account-signing-key-file=accounts.key",
+                "--authorization-mode=Node,RBAC",
+                "--enable-bootstrap-token-auth",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--disable-admission-plugins=ServiceAccount",
+                "--enable-admission-plugins=NodeRestriction",
+                "--allow-privileged",
+                # Watches end with it at once: nobody waits for a load balancer.
+                "--shutdown-delay-duration=0s",
+            ],
+            self.folder / "apiserver.log",
+        )
+        self._apiserver.until(self._is_ready)
+
+    def stop_apiserver(self, *, kill: bool = False) -> None:
+        if self._apiserver is not None:
+            if kill:
+                self._apiserver.kill()
+            else:
+                self._apiserver.stop()
+            self._apiserver = None
+
+    def stop(self) -> None:
+        """Who asks somebody goes before him: the controllers, the API server, etcd."""
+        if self._controllers is not None:
+            self._controllers.stop()
+        self.stop_apiserver()
+        if self._etcd is not None:
+            self._etcd.stop()
+
+    def start_controllers(self) -> None:
+        """Runs kube-controller-manager from now on, if it does not yet."""
+        if self._controllers is not None:
+            return
+        if self._assets.controllers is None:
+            absent("no kube-controller-manager in KUBEBUILDER_ASSETS; unset it and run `make servers`")
+        self._controllers = Child(
+            [
+                str(self._assets.controllers),
+                "--kubeconfig=kubeconfig",
+                f"--controllers={','.join(CONTROLLERS)}",
+                "--leader-elect=false",
+                "--kube-api-qps=500",
+                "--kube-api-burst=1000",
+                "--secure-port=0",
+            ],
+            self.folder / "controllers.log",
+        )
+
+    def forget_history(self, revision: int) -> None:
+        """Compacts etcd and restarts the API server, whose cache of the past goes with it."""
+        self._etcd_call("kv/compaction", {"revision": revision, "physical": True})
+        self.stop_apiserver()
+        self.start_apiserver()
+
+    @property
+    def _etcd_url(self) -> str:
+        return f"http://127.0.0.1:{self._etcd_port}"
+
+    def _etcd_call(self, method: str, body: object) -> None:
+        request = urllib.request.Request(f"{self._etcd_url}/v3/{method}", json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=10) as response:
+            response.read()
+
+    def _is_ready(self) -> bool:
+        paths = ["/readyz", *(f"/api/v1/namespaces/{name}" for name in NAMESPACES)]
+        return all(self._asked(path) == 200 for path in paths)
+
+    def _asked(self, path: str) -> int:
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self._context, timeout=5)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def real_server(assets: Assets, folder: Path) -> Iterator[RealServer]:
+    server = RealServer(assets, folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def _write_keys(folder: Path) -> Authority:
+    now = datetime.now(UTC)
+    signer = authority.load_or_create(files.private_folder(folder), "tests", now)
+    accounts = signer.client("accounts", [], now)
+    files.write(folder / "accounts.key", accounts.key)
+    files.write(folder / "accounts.crt", accounts.certificate)
+    return signer
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
