@@ -2,7 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup servers run test test-fast check bench lock clean
+.PHONY: setup servers run test test-fast check bench generate lock clean
 
 setup:
 	@scripts/setup
@@ -34,6 +34,9 @@ check: setup
 
 bench: setup
 	@$(BIN)/python -m bench
+
+generate: setup
+	@$(BIN)/python -m mco.payload.generate
 
 lock:
 	@scripts/lock

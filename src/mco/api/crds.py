@@ -1,24 +1,31 @@
-"""CustomResourceDefinitions of our kinds: names, scope, columns, subresources, schemas (spec/node.md 1).
-
-Rules in CEL are not among them yet: a server that cannot evaluate a rule refuses the definition.
-"""
+"""CustomResourceDefinitions of our kinds: names, scope, columns, subresources, schemas (spec/node.md 1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
 
+from mco.api import gates as feature_gates
 from mco.api import names
+from mco.api.crdschemas.containerruntimeconfig import CONTAINER_RUNTIME_CONFIG
 from mco.api.crdschemas.controllerconfig import CONTROLLER_CONFIG
+from mco.api.crdschemas.internalreleaseimage import INTERNAL_RELEASE_IMAGE, INTERNAL_RELEASE_IMAGE_ALPHA
+from mco.api.crdschemas.kubeletconfig import KUBELET_CONFIG
 from mco.api.crdschemas.machineconfig import MACHINE_CONFIG
 from mco.api.crdschemas.machineconfignode import MACHINE_CONFIG_NODE
 from mco.api.crdschemas.machineconfigpool import MACHINE_CONFIG_POOL
 from mco.api.crdschemas.machineconfiguration import MACHINE_CONFIGURATION
-from mco.api.schema import Schema, string
+from mco.api.crdschemas.machineosbuild import MACHINE_OS_BUILD
+from mco.api.crdschemas.machineosconfig import MACHINE_OS_CONFIG
+from mco.api.crdschemas.osimagestream import OS_IMAGE_STREAM, OS_IMAGE_STREAM_ALPHA
+from mco.api.crdschemas.pinnedimageset import PINNED_IMAGE_SET
+from mco.api.schema import string
+from mco.api.variants import Schema, gates_of, resolve, without_rules
 
 OPERATOR_MANAGED_LABEL = "openshift.io/operator-managed"
+ALPHA = "v1alpha1"
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -31,16 +38,30 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind. All of them are cluster-scoped and have the one version v1."""
+    """One kind. All of them are cluster-scoped and stored as v1; the schemas are marked (`api/variants`).
+
+    `approval` is the pull request of the original's API that approved the kind: the value of an annotation.
+    `alpha` is the schema of v1alpha1 where that is served too."""
 
     kind: str
     plural: str
     schema: Schema
+    approval: int
+    alpha: Schema | None = None
     group: str = names.GROUP
     short_names: tuple[str, ...] = ()
     status: bool = True
     columns: tuple[Column, ...] = ()
     labels: tuple[tuple[str, str], ...] = ((OPERATOR_MANAGED_LABEL, ""),)
+
+    @property
+    def name(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+    @property
+    def gates(self) -> frozenset[str]:
+        """The feature gates that change something of it."""
+        return gates_of(self.schema) | gates_of(self.alpha)
 
 
 def _condition(column: str, condition: str = "", priority: int = 0) -> Column:
@@ -60,6 +81,7 @@ DEFINITIONS = (
         plural="machineconfigs",
         short_names=("mc",),
         status=False,
+        approval=1453,
         schema=MACHINE_CONFIG,
         columns=(
             Column("GeneratedByController", _annotation(names.GENERATED_BY_CONTROLLER_VERSION)),
@@ -71,6 +93,7 @@ DEFINITIONS = (
         kind="MachineConfigPool",
         plural="machineconfigpools",
         short_names=("mcp",),
+        approval=1453,
         schema=MACHINE_CONFIG_POOL,
         columns=(
             Column("Config", ".status.configuration.name"),
@@ -85,13 +108,28 @@ DEFINITIONS = (
     Definition(
         kind="ControllerConfig",
         plural="controllerconfigs",
+        approval=1453,
         schema=CONTROLLER_CONFIG,
+    ),
+    Definition(
+        kind="KubeletConfig",
+        plural="kubeletconfigs",
+        approval=1453,
+        schema=KUBELET_CONFIG,
+    ),
+    Definition(
+        kind="ContainerRuntimeConfig",
+        plural="containerruntimeconfigs",
+        short_names=("ctrcfg",),
+        approval=1453,
+        schema=CONTAINER_RUNTIME_CONFIG,
     ),
     Definition(
         kind="MachineConfigNode",
         plural="machineconfignodes",
         # The original has no short name for it; ours is additive.
         short_names=("mcn",),
+        approval=2255,
         schema=MACHINE_CONFIG_NODE,
         columns=(
             Column("PoolName", ".spec.pool.name"),
@@ -117,22 +155,68 @@ DEFINITIONS = (
         ),
     ),
     Definition(
+        kind="MachineOSConfig",
+        plural="machineosconfigs",
+        approval=2090,
+        schema=MACHINE_OS_CONFIG,
+    ),
+    Definition(
+        kind="MachineOSBuild",
+        plural="machineosbuilds",
+        approval=2090,
+        schema=MACHINE_OS_BUILD,
+        columns=(
+            *(_condition(name) for name in ("Prepared", "Building", "Succeeded", "Interrupted", "Failed")),
+            _AGE,
+        ),
+    ),
+    Definition(
+        kind="PinnedImageSet",
+        plural="pinnedimagesets",
+        status=False,
+        approval=2198,
+        schema=PINNED_IMAGE_SET,
+    ),
+    Definition(
+        kind="OSImageStream",
+        plural="osimagestreams",
+        approval=2555,
+        schema=OS_IMAGE_STREAM,
+        alpha=OS_IMAGE_STREAM_ALPHA,
+    ),
+    Definition(
+        kind="InternalReleaseImage",
+        plural="internalreleaseimages",
+        approval=2510,
+        schema=INTERNAL_RELEASE_IMAGE,
+        alpha=INTERNAL_RELEASE_IMAGE_ALPHA,
+    ),
+    Definition(
         kind="MachineConfiguration",
         plural="machineconfigurations",
         group=names.OPERATOR_GROUP,
+        approval=1453,
         schema=MACHINE_CONFIGURATION,
         labels=(),
     ),
 )
 
 
-def definitions(wanted: Iterable[Definition] = DEFINITIONS) -> tuple[dict[str, Any], ...]:
-    """The CustomResourceDefinition objects, ready to create."""
-    return tuple(_object(definition) for definition in wanted)
+def definitions(
+    wanted: Iterable[Definition] = DEFINITIONS,
+    *,
+    gates: Collection[str] = feature_gates.ALL,
+    rules: bool = False,
+) -> tuple[dict[str, Any], ...]:
+    """The CustomResourceDefinition objects, ready to create, with these feature gates on.
+
+    Without `rules` they have no CEL rules: a server that cannot evaluate a rule refuses the definition."""
+    made = tuple(_object(definition, gates) for definition in wanted)
+    return made if rules else tuple(without_rules(body) for body in made)
 
 
-def _object(definition: Definition) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": f"{definition.plural}.{definition.group}"}
+def _object(definition: Definition, gates: Collection[str]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"annotations": _annotations(definition, gates), "name": definition.name}
     if definition.labels:
         metadata["labels"] = dict(definition.labels)
     kind_names: dict[str, Any] = {
@@ -143,6 +227,9 @@ def _object(definition: Definition) -> dict[str, Any]:
     }
     if definition.short_names:
         kind_names["shortNames"] = list(definition.short_names)
+    versions = [_version(definition, names.VERSION, resolve(definition.schema, gates))]
+    if definition.alpha is not None:
+        versions.append(_version(definition, ALPHA, resolve(definition.alpha, gates)))
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -151,19 +238,42 @@ def _object(definition: Definition) -> dict[str, Any]:
             "group": definition.group,
             "names": kind_names,
             "scope": "Cluster",
-            "versions": [_version(definition)],
+            "versions": versions,
         },
     }
 
 
-def _version(definition: Definition) -> dict[str, Any]:
-    schema = definition.schema
-    whole = {"apiVersion": string(), "kind": string(), "metadata": {"type": "object"}, **schema["properties"]}
+def _annotations(definition: Definition, gates: Collection[str]) -> dict[str, str]:
+    """What the original's installer reads (spec/controllerconfig.md 2)."""
+    annotations = {
+        "api-approved.openshift.io": f"https://github.com/openshift/api/pull/{definition.approval}",
+        "api.openshift.io/merged-by-featuregates": "true",
+        "include.release.openshift.io/self-managed-high-availability": "true",
+    }
+    if feature_set := _feature_set(definition.gates, gates):
+        annotations["release.openshift.io/feature-set"] = feature_set
+    else:
+        annotations["include.release.openshift.io/ibm-cloud-managed"] = "true"
+    return annotations
+
+
+def _feature_set(named: frozenset[str], gates: Collection[str]) -> str:
+    """The feature sets for which the definition is like this; empty when it is the same for all of them."""
+    sets = feature_gates.FEATURE_SETS
+    same = sorted(name for name, on in sets.items() if on & named == set(gates) & named)
+    if len(same) == len(sets):
+        return ""
+    return "CustomNoUpgrade" if "CustomNoUpgrade" in same else ",".join(same)
+
+
+def _version(definition: Definition, name: str, schema: Schema) -> dict[str, Any]:
+    whole = {"apiVersion": string(), "kind": string(), "metadata": {"type": "object"}}
+    whole |= schema.get("properties", {})
     version: dict[str, Any] = {
-        "name": names.VERSION,
+        "name": name,
         "schema": {"openAPIV3Schema": {**schema, "properties": whole}},
         "served": True,
-        "storage": True,
+        "storage": name == names.VERSION,
     }
     if definition.columns:
         version["additionalPrinterColumns"] = [_column(column) for column in definition.columns]

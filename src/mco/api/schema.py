@@ -1,7 +1,7 @@
 """Words for structural schemas: a schema is built from small calls instead of being written out.
 
 Each function returns one schema node as builtins. `**more` takes any other keyword of OpenAPI in its own
-spelling, as `maxLength=253`; `x_kubernetes_...` stands for `x-kubernetes-...`.
+spelling, as `maxLength=253`; `rules` are CEL rules. Values may be marked with feature gates (`api/variants`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Schema = dict[str, Any]
+from mco.api.variants import RULES, Marked
+from mco.api.variants import Schema as Schema
+
+Rule = Mapping[str, Any]
+_SPELLED = {
+    "rules": RULES,
+    "embedded": "x-kubernetes-embedded-resource",
+    "map_type": "x-kubernetes-map-type",
+}
+
+
+def rule(expression: str, message: str = "", *, optional_old: bool = False) -> Rule:
+    """A CEL rule; `optional_old` has it evaluated for a creation too, with an empty `oldSelf`."""
+    body: dict[str, Any] = {"message": message} if message else {}
+    if optional_old:
+        body["optionalOldSelf"] = True
+    return {**body, "rule": expression}
 
 
 def string(**more: Any) -> Schema:
@@ -37,13 +53,22 @@ def binary(**more: Any) -> Schema:
     return string(format="byte", **more)
 
 
-def int_or_string() -> Schema:
-    return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+def int_or_string(**more: Any) -> Schema:
+    return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True, **more}
 
 
-def struct(properties: Mapping[str, Schema], required: Sequence[str] = (), **more: Any) -> Schema:
+def quantity() -> Schema:
+    """A number with a unit of its own grammar, as `10Gi`."""
+    number = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    unit = rf"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{number}))"
+    return int_or_string(pattern=rf"^(\+|-)?{number}{unit}?$")
+
+
+def struct(properties: Mapping[str, Schema | Marked], required: Sequence[str] = (), **more: Any) -> Schema:
     """An object with known fields; `required` is listed in alphabetical order."""
-    node = _node("object", {"properties": dict(properties), **more})
+    node = _node("object", more)
+    if properties:
+        node["properties"] = dict(properties)
     if required:
         node["required"] = sorted(required)
     return node
@@ -57,11 +82,6 @@ def mapping(values: Schema, **more: Any) -> Schema:
 def free(**more: Any) -> Schema:
     """An object of which everything is kept."""
     return _node("object", {"x-kubernetes-preserve-unknown-fields": True, **more})
-
-
-def embedded(**more: Any) -> Schema:
-    """A whole object of another kind, of which everything is kept."""
-    return free(**{"x-kubernetes-embedded-resource": True, **more})
 
 
 def atomic(items: Schema, **more: Any) -> Schema:
@@ -85,7 +105,7 @@ def enum(*values: str, **more: Any) -> Schema:
 
 
 def _node(kind: str, more: Mapping[str, Any]) -> Schema:
-    return {"type": kind, **more}
+    return {"type": kind, **{_SPELLED.get(word, word): value for word, value in more.items()}}
 
 
 LABEL_SELECTOR = struct(
@@ -98,13 +118,11 @@ LABEL_SELECTOR = struct(
         ),
         "matchLabels": mapping(string()),
     },
-    **{"x-kubernetes-map-type": "atomic"},
+    map_type="atomic",
 )
 
 _REFERENCE_FIELDS = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
-OBJECT_REFERENCE = struct(
-    {name: string() for name in _REFERENCE_FIELDS}, **{"x-kubernetes-map-type": "atomic"}
-)
+OBJECT_REFERENCE = struct({name: string() for name in _REFERENCE_FIELDS}, map_type="atomic")
 
 CONDITION = struct(
     {
@@ -121,4 +139,15 @@ CONDITION = struct(
     },
     required=("lastTransitionTime", "message", "reason", "status", "type"),
 )
-"""metav1.Condition, as MachineConfigNodes and MachineConfiguration have it."""
+"""metav1.Condition, as the younger kinds have it."""
+
+LOOSE_CONDITION = struct(
+    {
+        "lastTransitionTime": timestamp(nullable=True),
+        "message": string(),
+        "reason": string(),
+        "status": string(),
+        "type": string(),
+    }
+)
+"""Conditions of the older kinds: nothing is required of them."""

@@ -8,14 +8,29 @@ from typing import Any
 import pytest
 
 from mco.api import resources
-from mco.api.crds import definitions
+from mco.api.crds import DEFINITIONS, Definition, definitions
+from mco.api.gates import FEATURE_SETS
 
-BY_KIND = {body["spec"]["names"]["kind"]: body for body in definitions()}
+BY_KIND = {body["spec"]["names"]["kind"]: body for body in definitions(rules=True)}
+WITH_ALPHA = ("OSImageStream", "InternalReleaseImage")
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "short", "status", "managed"),
     [
+        ("KubeletConfig", "kubeletconfigs.machineconfiguration.openshift.io", None, True, True),
+        (
+            "ContainerRuntimeConfig",
+            "containerruntimeconfigs.machineconfiguration.openshift.io",
+            ["ctrcfg"],
+            True,
+            True,
+        ),
+        ("MachineOSConfig", "machineosconfigs.machineconfiguration.openshift.io", None, True, True),
+        ("MachineOSBuild", "machineosbuilds.machineconfiguration.openshift.io", None, True, True),
+        ("PinnedImageSet", "pinnedimagesets.machineconfiguration.openshift.io", None, False, True),
+        ("OSImageStream", "osimagestreams.machineconfiguration.openshift.io", None, True, True),
+        ("InternalReleaseImage", "internalreleaseimages.machineconfiguration.openshift.io", None, True, True),
         ("MachineConfig", "machineconfigs.machineconfiguration.openshift.io", ["mc"], False, True),
         ("MachineConfigPool", "machineconfigpools.machineconfiguration.openshift.io", ["mcp"], True, True),
         ("ControllerConfig", "controllerconfigs.machineconfiguration.openshift.io", None, True, True),
@@ -33,9 +48,11 @@ def test_names_scope_and_subresources(
     assert spec["names"].get("shortNames") == short
     assert spec["names"]["listKind"] == f"{kind}List"
     assert spec["names"]["singular"] == kind.lower()
-    (version,) = spec["versions"]
+    version, *alpha = spec["versions"]
     assert (version["name"], version["served"], version["storage"]) == ("v1", True, True)
-    assert ("subresources" in version) is status
+    assert [v["name"] for v in alpha] == (["v1alpha1"] if kind in WITH_ALPHA else [])
+    assert not any(v["storage"] for v in alpha) and all(v["served"] for v in alpha)
+    assert all(("subresources" in v) is status for v in spec["versions"])
     labels = body["metadata"].get("labels")
     assert labels == ({"openshift.io/operator-managed": ""} if managed else None)
 
@@ -53,7 +70,7 @@ def test_the_client_reads_them_under_the_same_names() -> None:
 
 
 def _schema(kind: str) -> dict[str, Any]:
-    (version,) = BY_KIND[kind]["spec"]["versions"]
+    version = BY_KIND[kind]["spec"]["versions"][0]
     schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
     return schema
 
@@ -142,13 +159,33 @@ def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from _nodes(schema[word])
 
 
-@pytest.mark.parametrize("kind", sorted(BY_KIND))
-def test_schemas_are_structural(kind: str) -> None:
-    for node in _nodes(_schema(kind)):
-        assert "type" in node or node.get("x-kubernetes-int-or-string")
-        if node.get("type") == "array":
-            assert node["x-kubernetes-list-type"] in ("atomic", "set", "map")
-        for name in node.get("required", ()):
-            assert name in node["properties"]
-        for key in node.get("x-kubernetes-list-map-keys", ()):
-            assert key in node["items"]["required"]
+@pytest.mark.parametrize("feature_set", ["", *FEATURE_SETS])
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=[d.kind for d in DEFINITIONS])
+def test_schemas_are_structural(definition: Definition, feature_set: str) -> None:
+    """What a server demands of a definition, for each set of gates."""
+    gates = FEATURE_SETS.get(feature_set, ())
+    (body,) = definitions([definition], gates=gates, rules=True)
+    for version in body["spec"]["versions"]:
+        for node in _nodes(version["schema"]["openAPIV3Schema"]):
+            _check(node)
+
+
+def _check(node: dict[str, Any]) -> None:
+    assert ("type" in node) is not node.get("x-kubernetes-int-or-string", False)
+    if node.get("type") == "array":
+        assert node["x-kubernetes-list-type"] in ("atomic", "set", "map")
+        if node["x-kubernetes-list-type"] == "set":
+            assert node["items"]["type"] == "string"
+    for name in node.get("required", ()):
+        assert name in node["properties"]
+    for key in node.get("x-kubernetes-list-map-keys", ()):
+        # A key is required, or has a default.
+        assert key in node["items"]["required"] or "default" in node["items"]["properties"][key]
+    if node.get("x-kubernetes-embedded-resource"):
+        assert {"apiVersion", "kind", "metadata"} <= set(node["properties"])
+    if "default" in node:
+        assert "enum" not in node or node["default"] in node["enum"]
+        assert not node.get("nullable") or node["default"] is not None
+    for rule in node.get("x-kubernetes-validations", ()):
+        assert rule["rule"] == rule["rule"].strip()
+    assert not {"properties", "additionalProperties"} <= set(node)

@@ -1,107 +1,80 @@
-"""ControllerConfig (spec/controllerconfig.md 5).
-
-What lies inside of `infra` and `dns` belongs to other APIs and is kept as it is.
-"""
+"""ControllerConfig (spec/controllerconfig.md 5), in the notation of `api/notation`."""
 
 from __future__ import annotations
 
-from mco.api.schema import (
-    OBJECT_REFERENCE,
-    atomic,
-    binary,
-    embedded,
-    int32,
-    int64,
-    keyed,
-    mapping,
-    string,
-    struct,
-    timestamp,
-)
+from mco.api.crdschemas.configshapes import SHAPES
+from mco.api.crdschemas.infrastructure import DNS, INFRASTRUCTURE
+from mco.api.crdschemas.platformspec import PLATFORM_SPEC
+from mco.api.crdschemas.platformstatus import PLATFORM_STATUS
+from mco.api.notation import schema
 
-_REQUIRED = (
-    "additionalTrustBundle",
-    "baseOSContainerImage",
-    "cloudProviderCAData",
-    "cloudProviderConfig",
-    "clusterDNSIP",
-    "dns",
-    "images",
-    "infra",
-    "ipFamilies",
-    "kubeAPIServerServingCAData",
-    "network",
-    "proxy",
-    "releaseImage",
-    "rootCAData",
-)
-_BUNDLES = atomic(struct({"data": binary(), "file": string()}, required=("data", "file")))
-_SIZE = struct({"from": int32(minimum=0), "to": int32(minimum=0)})
-_CONDITION = struct(
-    {
-        "lastTransitionTime": timestamp(nullable=True),
-        "message": string(),
-        "reason": string(),
-        "status": string(),
-        "type": string(),
-    },
-    required=("status", "type"),
-)
-_CERTIFICATE = struct(
-    {
-        "bundleFile": string(),
-        "notAfter": timestamp(),
-        "notBefore": timestamp(),
-        "signer": string(),
-        "subject": string(),
-    },
-    required=("bundleFile", "signer", "subject"),
-)
+_TEXT = r"""
+ControllerConfig  object
+  +typeMeta
+  spec*  object
+    additionalTrustBundle*  bytes nullable
+    baseOSContainerImage*  string
+    baseOSExtensionsContainerImage  string
+    bgpVIPPeersJSON  string len=1..65536 [gate BGPBasedVIPManagement]
+    cloudProviderCAData*  bytes nullable
+    cloudProviderConfig*  string
+    clusterDNSIP*  string
+    dns*  @dns nullable embedded
+    etcdDiscoveryDomain  string
+    imageRegistryBundleData  atomic list of @registryBundle
+    imageRegistryBundleUserData  atomic list of @registryBundle
+    images*  map of string
+    infra*  @infra nullable embedded
+    internalRegistryPullSecret  bytes nullable
+    ipFamilies*  string
+    kubeAPIServerServingCAData*  bytes
+    network*  object nullable
+      mtuMigration*  object nullable
+        machine  @mtu
+        network  @mtu
+    networkType  string
+    osImageURL  string
+    platform  string
+    proxy*  object nullable
+      httpProxy  string
+      httpsProxy  string
+      noProxy  string
+    pullSecret  object mapAtomic
+      apiVersion  string
+      fieldPath  string
+      kind  string
+      name  string
+      namespace  string
+      resourceVersion  string
+      uid  string
+    releaseImage*  string
+    rootCAData*  bytes
+  status  object
+    conditions  listMap(type) list of @condition
+    controllerCertificates  atomic list of object
+      bundleFile*  string
+      notAfter  time
+      notBefore  time
+      signer*  string
+      subject*  string
+    observedGeneration  int64
 
-CONTROLLER_CONFIG = struct(
-    {
-        "spec": struct(
-            {
-                "additionalTrustBundle": binary(nullable=True),
-                "baseOSContainerImage": string(),
-                "baseOSExtensionsContainerImage": string(),
-                "bgpVIPPeersJSON": string(minLength=1, maxLength=65536),
-                "cloudProviderCAData": binary(nullable=True),
-                "cloudProviderConfig": string(),
-                "clusterDNSIP": string(),
-                "dns": embedded(nullable=True),
-                "etcdDiscoveryDomain": string(),
-                "imageRegistryBundleData": _BUNDLES,
-                "imageRegistryBundleUserData": _BUNDLES,
-                "images": mapping(string()),
-                "infra": embedded(nullable=True),
-                "internalRegistryPullSecret": binary(nullable=True),
-                "ipFamilies": string(),
-                "kubeAPIServerServingCAData": binary(),
-                "network": struct(
-                    {"mtuMigration": struct({"machine": _SIZE, "network": _SIZE}, nullable=True)},
-                    required=("mtuMigration",),
-                    nullable=True,
-                ),
-                "networkType": string(),
-                "osImageURL": string(),
-                "platform": string(),
-                "proxy": struct(
-                    {"httpProxy": string(), "httpsProxy": string(), "noProxy": string()}, nullable=True
-                ),
-                "pullSecret": OBJECT_REFERENCE,
-                "releaseImage": string(),
-                "rootCAData": binary(),
-            },
-            required=_REQUIRED,
-        ),
-        "status": struct(
-            {
-                "conditions": keyed(["type"], _CONDITION),
-                "controllerCertificates": atomic(_CERTIFICATE),
-                "observedGeneration": int64(),
-            }
-        ),
-    },
-    required=("spec",),
+@registryBundle  object
+  data*  bytes
+  file*  string
+
+@mtu  object
+  from  int32 range=0..
+  to  int32 range=0..
+
+@condition  object
+  lastTransitionTime*  time nullable
+  message  string
+  reason  string
+  status*  string
+  type*  string
+"""
+
+CONTROLLER_CONFIG = schema(
+    "ControllerConfig", _TEXT, SHAPES, INFRASTRUCTURE, DNS, PLATFORM_SPEC, PLATFORM_STATUS
 )

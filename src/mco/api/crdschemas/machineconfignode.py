@@ -2,74 +2,94 @@
 
 from __future__ import annotations
 
-from mco.api.schema import CONDITION, Schema, int32, int64, keyed, string, struct
-
-_NAME = string(minLength=1, maxLength=253)
-_DIGEST = string(minLength=1, maxLength=447)
-_REFERENCE = struct({"name": _NAME}, required=("name",))
-
-
-def _versions(*names: str) -> Schema:
-    return {name: string(maxLength=253) for name in names}
+from mco.api.crdschemas.internalreleaseimage import bundle_statuses
+from mco.api.formats import digest, named, never_decreases, subdomain
+from mco.api.gates import IMAGE_MODE_STATUS, IRRECONCILABLE, NO_REGISTRY
+from mco.api.schema import CONDITION, Rule, Schema, int32, int64, keyed, rule, string, struct
+from mco.api.variants import gated
 
 
-_GENERATION = int32(minimum=1)
+def _generation(field: str) -> Schema:
+    return int32(minimum=1, rules=[never_decreases(field)])
+
+
+def _ordered(less: str, text: str) -> Rule:
+    """Of two generations that are there, the desired one is not behind."""
+    both = f"has(self.desiredGeneration) && has(self.{less})"
+    message = f"desired generation must be greater than or equal to the {text}"
+    return rule(f"{both} ? self.desiredGeneration >= self.{less} : true", message)
+
+
 _PINNED = struct(
     {
-        "currentGeneration": _GENERATION,
-        "desiredGeneration": _GENERATION,
-        "lastFailedGeneration": _GENERATION,
+        "currentGeneration": _generation("currentGeneration"),
+        "desiredGeneration": _generation("desiredGeneration"),
+        "lastFailedGeneration": _generation("lastFailedGeneration"),
         "lastFailedGenerationError": string(maxLength=32768),
-        "name": _NAME,
+        "name": subdomain(),
     },
     required=("name",),
+    rules=[
+        _ordered("currentGeneration", "current generation"),
+        _ordered("lastFailedGeneration", "last failed generation"),
+        rule(
+            "has(self.lastFailedGeneration) ? has(self.lastFailedGenerationError) : true",
+            "last failed generation error must be defined on image pull and pin failure",
+        ),
+    ],
 )
 _IRRECONCILABLE = struct(
     {
         "diff": string(minLength=1, maxLength=4096),
-        "fieldPath": string(minLength=1, maxLength=70, pattern=r"^spec\.[A-Za-z0-9.\[\]]*$"),
-    },
-    required=("diff", "fieldPath"),
-)
-_RELEASE = struct(
-    {
-        "conditions": keyed(["type"], CONDITION, minItems=1, maxItems=5),
-        "image": _DIGEST,
-        "name": string(
+        "fieldPath": string(
             minLength=1,
-            maxLength=64,
-            pattern=r"^ocp-release-bundle-[0-9]+\.[0-9]+\.[0-9]+-[A-Za-z0-9._-]+$",
+            maxLength=70,
+            rules=[
+                rule("self.startsWith('spec.')", "The fieldPath must start with `spec.`"),
+                rule(
+                    "self.matches('^[\\\\da-zA-Z\\\\.\\\\[\\\\]]+$')",
+                    "The fieldPath must consist only of alphanumeric characters, brackets [] and dots ('.').",
+                ),
+            ],
         ),
     },
-    required=("name",),
+    required=("diff", "fieldPath"),
 )
 
 MACHINE_CONFIG_NODE = struct(
     {
         "spec": struct(
             {
-                "configImage": struct({"desiredImage": _DIGEST}, required=("desiredImage",)),
-                "configVersion": struct(
-                    {"desired": string(minLength=1, maxLength=253)}, required=("desired",)
+                "configImage": gated(
+                    IMAGE_MODE_STATUS, struct({"desiredImage": digest()}, required=("desiredImage",))
                 ),
-                "node": _REFERENCE,
-                "pool": _REFERENCE,
+                "configVersion": struct({"desired": subdomain()}, required=("desired",)),
+                "node": named(),
+                "pool": named(),
             },
             required=("configVersion", "node", "pool"),
         ),
         "status": struct(
             {
                 "conditions": keyed(["type"], CONDITION, maxItems=20),
-                "configImage": struct({"currentImage": _DIGEST, "desiredImage": _DIGEST}, minProperties=1),
-                "configVersion": struct(_versions("current", "desired"), required=("desired",)),
-                "internalReleaseImage": struct(
-                    {"releases": keyed(["name"], _RELEASE, minItems=1, maxItems=32)}
+                "configImage": gated(
+                    IMAGE_MODE_STATUS,
+                    struct({"currentImage": digest(), "desiredImage": digest()}, minProperties=1),
                 ),
-                "irreconcilableChanges": keyed(["fieldPath"], _IRRECONCILABLE, minItems=1, maxItems=32),
-                "observedGeneration": int64(minimum=1),
+                "configVersion": struct(
+                    {"current": subdomain(), "desired": subdomain()}, required=("desired",)
+                ),
+                "internalReleaseImage": gated(
+                    NO_REGISTRY, struct({"releases": bundle_statuses()}, required=("releases",))
+                ),
+                "irreconcilableChanges": gated(
+                    IRRECONCILABLE, keyed(["fieldPath"], _IRRECONCILABLE, minItems=1, maxItems=32)
+                ),
+                "observedGeneration": int64(minimum=1, rules=[never_decreases("observedGeneration")]),
                 "pinnedImageSets": keyed(["name"], _PINNED, maxItems=100),
             }
         ),
     },
     required=("spec",),
+    rules=[rule("self.metadata.name == self.spec.node.name", "spec.node.name should match metadata.name")],
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from mco.api.formats import dotted_labels, named, stream_name
+from mco.api.gates import OS_STREAMS
 from mco.api.schema import (
     LABEL_SELECTOR,
+    LOOSE_CONDITION,
     OBJECT_REFERENCE,
+    Rule,
     atomic,
     boolean,
     enum,
@@ -12,25 +16,18 @@ from mco.api.schema import (
     int64,
     int_or_string,
     keyed,
+    rule,
     string,
     struct,
     timestamp,
 )
+from mco.api.variants import gated
 
 _CONFIGURATION = struct(
     {**OBJECT_REFERENCE["properties"], "source": atomic(OBJECT_REFERENCE)},
-    **{"x-kubernetes-map-type": "atomic"},
+    map_type="atomic",
 )
-_STREAM = struct({"name": string(minLength=1, maxLength=253)}, required=("name",))
-_CONDITION = struct(
-    {
-        "lastTransitionTime": timestamp(nullable=True),
-        "message": string(),
-        "reason": string(),
-        "status": string(),
-        "type": string(),
-    }
-)
+_STREAM = gated(OS_STREAMS, named(stream_name()))
 _COUNTS = (
     "machineCount",
     "updatedMachineCount",
@@ -38,13 +35,38 @@ _COUNTS = (
     "availableMachineCount",
     "unavailableMachineCount",
 )
+
+
+def _at_least(more: str, less: str) -> Rule:
+    return rule(f"self.{more} >= self.{less}", f"{more} must be greater than or equal to {less}")
+
+
 _SYNCHRONIZER = struct(
     {
         "poolSynchronizerType": enum("PinnedImageSets", maxLength=256),
         **{name: int64(minimum=0) for name in _COUNTS},
-        "observedGeneration": int64(minimum=0),
+        "observedGeneration": int64(
+            minimum=0,
+            rules=[
+                rule(
+                    "self >= oldSelf || (self == 0 && oldSelf > 0)",
+                    "observedGeneration must not move backwards except to zero",
+                )
+            ],
+        ),
     },
     required=("poolSynchronizerType", *_COUNTS),
+    rules=[
+        _at_least("machineCount", "updatedMachineCount"),
+        _at_least("machineCount", "availableMachineCount"),
+        _at_least("machineCount", "unavailableMachineCount"),
+        _at_least("machineCount", "readyMachineCount"),
+        _at_least("availableMachineCount", "readyMachineCount"),
+    ],
+)
+_EXPIRY = struct(
+    {"bundle": string(), "expiry": timestamp(), "subject": string()},
+    required=("bundle", "subject"),
 )
 
 MACHINE_CONFIG_POOL = struct(
@@ -57,31 +79,13 @@ MACHINE_CONFIG_POOL = struct(
                 "nodeSelector": LABEL_SELECTOR,
                 "osImageStream": _STREAM,
                 "paused": boolean(),
-                "pinnedImageSets": keyed(
-                    ["name"],
-                    struct(
-                        {
-                            "name": string(
-                                minLength=1,
-                                maxLength=253,
-                                pattern=r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$",
-                            )
-                        },
-                        required=("name",),
-                    ),
-                    maxItems=100,
-                ),
+                "pinnedImageSets": keyed(["name"], named(dotted_labels()), maxItems=100),
             }
         ),
         "status": struct(
             {
-                "certExpirys": atomic(
-                    struct(
-                        {"bundle": string(), "expiry": timestamp(), "subject": string()},
-                        required=("bundle", "subject"),
-                    )
-                ),
-                "conditions": atomic(_CONDITION),
+                "certExpirys": atomic(_EXPIRY),
+                "conditions": atomic(LOOSE_CONDITION),
                 "configuration": _CONFIGURATION,
                 "degradedMachineCount": int32(),
                 "machineCount": int32(),

@@ -1,111 +1,46 @@
-"""operator.openshift.io MachineConfiguration (spec/node.md 1.13, 6.1)."""
+"""operator.openshift.io MachineConfiguration (spec/node.md 1.13)."""
 
 from __future__ import annotations
 
-from mco.api.schema import (
-    CONDITION,
-    LABEL_SELECTOR,
-    Schema,
-    atomic,
-    enum,
-    free,
-    int32,
-    int64,
-    keyed,
-    string,
-    struct,
-    unique,
+from mco.api.crdschemas.bootimages import MANAGED_BOOT_IMAGES, ROOT_RULES, SKEW, SKEW_STATUS
+from mco.api.crdschemas.disruptionpolicies import ACTIONS, STATUS_ACTIONS, policies
+from mco.api.gates import BOOT_IMAGE_SKEW, IRRECONCILABLE
+from mco.api.schema import CONDITION, enum, free, int32, int64, keyed, string, struct, unique
+from mco.api.variants import gated
+
+_LOG_LEVEL = enum("", "Normal", "Debug", "Trace", "TraceAll", default="Normal")
+_OVERRIDES = struct(
+    {"storage": unique(enum("Disks", "FileSystems", "Raid"), minItems=1, maxItems=3)}, minProperties=1
 )
-
-SERVICE = (
-    r"\.(service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope)$",
-    r"^[a-zA-Z0-9:._\\-]+\..",
-)
-_LOG_LEVELS = ("", "Normal", "Debug", "Trace", "TraceAll")
-_ACTIONS = ("Reboot", "Drain", "Reload", "Restart", "DaemonReload", "None")
-
-
-def _service() -> Schema:
-    """A systemd unit's name; both patterns must hold."""
-    return string(minLength=1, maxLength=255, allOf=[{"pattern": pattern} for pattern in SERVICE])
-
-
-def _policies(actions: tuple[str, ...], most: int) -> Schema:
-    reference = struct({"serviceName": _service()}, required=("serviceName",))
-    action = struct({"reload": reference, "restart": reference, "type": enum(*actions)}, required=("type",))
-    listed = atomic(action, maxItems=10)
-
-    def policy(key: str, value: Schema) -> Schema:
-        return struct({"actions": listed, key: value}, required=("actions", key))
-
-    return struct(
-        {
-            "files": keyed(["path"], policy("path", string(minLength=1)), maxItems=most),
-            "sshkey": struct({"actions": listed}, required=("actions",)),
-            "units": keyed(["name"], policy("name", _service()), maxItems=most),
-        }
-    )
-
-
-def _boot_images() -> Schema:
-    partial = struct({"machineResourceSelector": LABEL_SELECTOR}, required=("machineResourceSelector",))
-    selection = struct({"mode": enum("All", "Partial", "None"), "partial": partial}, required=("mode",))
-    manager = struct(
-        {
-            "apiGroup": enum("machine.openshift.io"),
-            "resource": enum("machinesets", "controlplanemachinesets"),
-            "selection": selection,
-        },
-        required=("apiGroup", "resource", "selection"),
-    )
-    return struct({"machineManagers": keyed(["resource", "apiGroup"], manager, maxItems=5)})
-
-
-_OCP = string(minLength=5, maxLength=10, pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
-_RHCOS = string(minLength=14, maxLength=21, pattern=r"^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$")
-_MANUAL = struct(
-    {"mode": enum("OCPVersion", "RHCOSVersion"), "ocpVersion": _OCP, "rhcosVersion": _RHCOS},
-    required=("mode",),
-)
-_AUTOMATIC = struct({"ocpVersion": _OCP, "rhcosVersion": _RHCOS}, minProperties=1)
 
 MACHINE_CONFIGURATION = struct(
     {
         "spec": struct(
             {
-                "bootImageSkewEnforcement": struct(
-                    {"manual": _MANUAL, "mode": enum("Manual", "None")}, required=("mode",)
-                ),
+                "bootImageSkewEnforcement": gated(BOOT_IMAGE_SKEW, SKEW),
                 "failedRevisionLimit": int32(),
                 "forceRedeploymentReason": string(),
-                "irreconcilableValidationOverrides": struct(
-                    {"storage": unique(enum("Disks", "FileSystems", "Raid"), minItems=1, maxItems=3)},
-                    minProperties=1,
-                ),
-                "logLevel": enum(*_LOG_LEVELS, default="Normal"),
-                "managedBootImages": _boot_images(),
+                "irreconcilableValidationOverrides": gated(IRRECONCILABLE, _OVERRIDES),
+                "logLevel": _LOG_LEVEL,
+                "managedBootImages": MANAGED_BOOT_IMAGES,
                 "managementState": string(pattern="^(Managed|Unmanaged|Force|Removed)$"),
-                "nodeDisruptionPolicy": _policies(_ACTIONS, 50),
+                "nodeDisruptionPolicy": policies(ACTIONS, most=50),
                 "observedConfig": free(nullable=True),
-                "operatorLogLevel": enum(*_LOG_LEVELS, default="Normal"),
+                "operatorLogLevel": _LOG_LEVEL,
                 "succeededRevisionLimit": int32(),
                 "unsupportedConfigOverrides": free(nullable=True),
             }
         ),
         "status": struct(
             {
-                "bootImageSkewEnforcementStatus": struct(
-                    {"automatic": _AUTOMATIC, "manual": _MANUAL, "mode": enum("Automatic", "Manual", "None")},
-                    required=("mode",),
-                ),
+                "bootImageSkewEnforcementStatus": gated(BOOT_IMAGE_SKEW, SKEW_STATUS),
                 "conditions": keyed(["type"], CONDITION),
-                "managedBootImagesStatus": _boot_images(),
-                "nodeDisruptionPolicyStatus": struct(
-                    {"clusterPolicies": _policies((*_ACTIONS, "Special"), 100)}
-                ),
+                "managedBootImagesStatus": MANAGED_BOOT_IMAGES,
+                "nodeDisruptionPolicyStatus": struct({"clusterPolicies": policies(STATUS_ACTIONS, most=100)}),
                 "observedGeneration": int64(),
             }
         ),
     },
     required=("spec",),
+    rules=[gated(BOOT_IMAGE_SKEW, each) for each in ROOT_RULES],
 )

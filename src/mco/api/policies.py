@@ -1,0 +1,274 @@
+"""The ValidatingAdmissionPolicies of the product and their bindings (spec/node.md 1.14, spec/render.md 1.9).
+
+They hold what no schema can say: what depends on who asks, on another object, or on what is deleted. All of
+them fail closed and deny; a policy with a parameter denies too where the parameter is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mco.api import names
+
+WRITES = ("CREATE", "UPDATE")
+DELETES = ("DELETE",)
+
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_CONFIG_API = "config.openshift.io/v1"
+_ACCOUNT = f"system:serviceaccount:{names.NAMESPACE}:"
+_NODE_CLAIM = "authentication.kubernetes.io/node-name"
+_PROTECTED = (
+    "default-deny",
+    "allow-all-egress",
+    "allow-machine-config-operator",
+    "allow-machine-config-controller",
+    "allow-machine-os-builder",
+)
+
+
+class Check(msgspec.Struct, frozen=True):
+    """`text` is the refusal; `text_of` is an expression for it instead."""
+
+    expression: str
+    text: str = ""
+    text_of: str = ""
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """The object that a policy reads beside the one in question."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """`only` are (name, expression) pairs: requests for which one is false are none of its business.
+
+    `namespaced`: it is about objects in our namespace."""
+
+    name: str
+    group: str
+    resources: tuple[str, ...]
+    checks: tuple[Check, ...]
+    versions: tuple[str, ...] = (names.VERSION,)
+    operations: tuple[str, ...] = WRITES
+    parameter: Parameter | None = None
+    only: tuple[tuple[str, str], ...] = ()
+    namespaced: bool = False
+
+
+_SELECTOR = "object.spec.machineConfigSelector"
+_ROLE = f'"{names.ROLE_LABEL}"'
+_INHERITS = (
+    f"(has({_SELECTOR}.matchLabels) && {_ROLE} in {_SELECTOR}.matchLabels && "
+    f"{_SELECTOR}.matchLabels[{_ROLE}] in ['master', 'worker', 'arbiter']) || "
+    f"(has({_SELECTOR}.matchExpressions) && {_SELECTOR}.matchExpressions.exists(e, e.key == {_ROLE} && "
+    "((e.operator == 'In' && 'worker' in e.values) || (e.operator == 'NotIn' && !('worker' in e.values)))))"
+)
+_BOOT_IMAGES = "object.spec.managedBootImages"
+_PLATFORM = "params.status.platformStatus.type"
+_INFRASTRUCTURE = Parameter(_CONFIG_API, "Infrastructure", "cluster")
+_CLAIMS = "request.userInfo.extra"
+
+POLICIES = (
+    Policy(
+        name="custom-machine-config-pool-selector",
+        group=names.GROUP,
+        resources=("machineconfigpools",),
+        checks=(
+            Check(
+                _INHERITS,
+                "All custom MachineConfigPools must inherit from the worker pool and must have a "
+                f"machineConfigSelector that matches for a '{names.ROLE_LABEL}: worker' label",
+            ),
+        ),
+    ),
+    Policy(
+        name="machineconfigpool-osimagestream-reference-validation",
+        group=names.GROUP,
+        resources=("machineconfigpools",),
+        parameter=Parameter(names.API_VERSION, "OSImageStream", "cluster"),
+        checks=(
+            Check(
+                "!has(object.spec.osImageStream) || "
+                "params.status.availableStreams.exists(s, s.name == object.spec.osImageStream.name)",
+                "The specified osImageStream name must reference a valid stream from the cluster "
+                "OSImageStream resource",
+            ),
+        ),
+    ),
+    Policy(
+        name="osimagestream-prevent-deletion",
+        group=names.GROUP,
+        resources=("osimagestreams",),
+        operations=DELETES,
+        checks=(Check("false", "Deletion of OSImageStream resources is not allowed"),),
+    ),
+    Policy(
+        name="machine-configuration-guards",
+        group=names.OPERATOR_GROUP,
+        resources=("machineconfigurations",),
+        checks=(
+            Check(
+                f"object.metadata.name == '{names.MACHINE_CONFIGURATION}'",
+                "Only a single object of MachineConfiguration is allowed and it must be named cluster.",
+            ),
+        ),
+    ),
+    Policy(
+        name="managed-bootimages-platform-check",
+        group=names.OPERATOR_GROUP,
+        resources=("machineconfigurations",),
+        parameter=_INFRASTRUCTURE,
+        checks=(
+            Check(
+                f"!has({_BOOT_IMAGES}) || {_PLATFORM} in ['GCP', 'AWS', 'VSphere', 'Azure']",
+                "This feature is only supported on these platforms: GCP, AWS, VSphere, Azure",
+            ),
+        ),
+    ),
+    Policy(
+        name="managed-bootimages-cpms-platform-check",
+        group=names.OPERATOR_GROUP,
+        resources=("machineconfigurations",),
+        parameter=_INFRASTRUCTURE,
+        checks=(
+            Check(
+                f"!has({_BOOT_IMAGES}) || !has({_BOOT_IMAGES}.machineManagers) || "
+                f"!{_BOOT_IMAGES}.machineManagers.exists(m, m.resource == 'controlplanemachinesets') || "
+                f"{_PLATFORM} in ['GCP', 'AWS', 'Azure']",
+                "The control plane machineset boot image update feature is only supported on these "
+                "platforms: GCP, AWS, Azure",
+            ),
+        ),
+    ),
+    Policy(
+        name="mcn-guards",
+        group=names.GROUP,
+        resources=("machineconfignodes", "machineconfignodes/status"),
+        only=(
+            (
+                "check-only-machine-config-daemon-requests",
+                f"request.userInfo.username == '{_ACCOUNT}machine-config-daemon'",
+            ),
+        ),
+        checks=(
+            Check(
+                f"has({_CLAIMS}) && '{_NODE_CLAIM}' in {_CLAIMS}",
+                f'this user must have a "{_NODE_CLAIM}" claim',
+            ),
+            Check(
+                f"object.metadata.name == {_CLAIMS}['{_NODE_CLAIM}'][0]",
+                text_of="'updates to MCN ' + object.metadata.name + "
+                '" can only be done from the MCN\'s owner node"',
+            ),
+        ),
+    ),
+    Policy(
+        name="internalreleaseimage-deletion-guard",
+        group=names.GROUP,
+        resources=("internalreleaseimages",),
+        versions=(names.VERSION, "v1alpha1"),
+        operations=DELETES,
+        parameter=Parameter(_CONFIG_API, "ClusterVersion", "version"),
+        checks=(
+            Check(
+                "!has(oldObject.status) || !oldObject.status.releases.exists(r, has(r.image) && "
+                "r.image.split('@')[1] in params.status.desired.image.split('@'))",
+                "Cannot delete InternalReleaseImage while the cluster is using a release bundle from this "
+                "resource. The current cluster release image matches a release stored in this "
+                "InternalReleaseImage. Please upgrade or downgrade to a different release before deletion.",
+            ),
+        ),
+    ),
+    Policy(
+        name="networkpolicy-prevent-deletion",
+        group="networking.k8s.io",
+        resources=("networkpolicies",),
+        operations=DELETES,
+        namespaced=True,
+        checks=(
+            Check(
+                f"!(oldObject.metadata.name in {list(_PROTECTED)})",
+                f"Deletion of MCO-managed NetworkPolicy resources in the {names.NAMESPACE} namespace is not "
+                "allowed",
+            ),
+        ),
+    ),
+    Policy(
+        name="networkpolicy-prevent-update",
+        group="networking.k8s.io",
+        resources=("networkpolicies",),
+        operations=("UPDATE",),
+        namespaced=True,
+        only=(
+            (
+                "exclude-mco-service-account",
+                f"request.userInfo.username != '{_ACCOUNT}machine-config-operator'",
+            ),
+        ),
+        checks=(
+            Check(
+                f"!(object.metadata.name in {list(_PROTECTED)})",
+                f"Modification of MCO-managed NetworkPolicy resources in the {names.NAMESPACE} namespace is "
+                "not allowed",
+            ),
+        ),
+    ),
+)
+
+
+def policy_object(policy: Policy) -> dict[str, Any]:
+    """The ValidatingAdmissionPolicy, ready to create."""
+    spec: dict[str, Any] = {
+        "failurePolicy": "Fail",
+        "matchConstraints": _constraints(policy),
+        "validations": [_validation(check) for check in policy.checks],
+    }
+    if policy.only:
+        spec["matchConditions"] = [{"name": name, "expression": text} for name, text in policy.only]
+    if policy.parameter is not None:
+        spec["paramKind"] = {"apiVersion": policy.parameter.api_version, "kind": policy.parameter.kind}
+    return _object("ValidatingAdmissionPolicy", policy.name, spec)
+
+
+def binding_object(policy: Policy) -> dict[str, Any]:
+    """The ValidatingAdmissionPolicyBinding that makes the policy deny, ready to create."""
+    spec: dict[str, Any] = {"policyName": policy.name, "validationActions": ["Deny"]}
+    if policy.parameter is not None:
+        spec["paramRef"] = {"name": policy.parameter.name, "parameterNotFoundAction": "Deny"}
+    return _object("ValidatingAdmissionPolicyBinding", f"{policy.name}-binding", spec)
+
+
+def _constraints(policy: Policy) -> dict[str, Any]:
+    ours = {"matchLabels": {"kubernetes.io/metadata.name": names.NAMESPACE}}
+    return {
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": ours if policy.namespaced else {},
+        "objectSelector": {},
+        "resourceRules": [
+            {
+                "apiGroups": [policy.group],
+                "apiVersions": list(policy.versions),
+                "operations": list(policy.operations),
+                "resources": list(policy.resources),
+                "scope": "Namespaced" if policy.namespaced else "*",
+            }
+        ],
+    }
+
+
+def _validation(check: Check) -> dict[str, Any]:
+    body = {"expression": check.expression}
+    if check.text:
+        body["message"] = check.text
+    if check.text_of:
+        body["messageExpression"] = check.text_of
+    return body
+
+
+def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
