@@ -167,3 +167,4 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await controllers.close()

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 from mco.api import names, resources
+from mco.api.crds import definitions
+from mco.apiserver.server import Settings, running
+from mco.controllers.drain import DrainController
+from mco.kube.client import Client
+from mco.kube.config import load
 from mco.kube.errors import NotFoundError
+from mco.kube.events import Recorder
+from mco.kube.informer import Informer
+from mco.runtime.clock import SystemClock
 from tests.controllers.fleet import Fleet
 
 
@@ -73,3 +83,42 @@ async def test_the_report_tells_cordon_and_drain(fleet: Fleet) -> None:
     assert states["Cordoned"] == ("True", "UpdateExecutedCordoned")
     assert states["Drained"] == ("True", "UpdateExecutedDrained")
     assert states["UpdateExecuted"][0] == "Unknown"
+
+
+class _Beside(Client):
+    """Just before the first report is written, the daemon writes one of its own."""
+
+    said = False
+
+    async def patch(self, res: Any, name: str, body: Any, **more: Any) -> Any:
+        if res is resources.MACHINE_CONFIG_NODES and not self.said:
+            self.said = True
+            updated = {"type": "Updated", "status": "True", "reason": "Updated", "message": "m"}
+            updated["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+            versions = {"current": "V2", "desired": "V2"}
+            status = {"conditions": [updated], "configVersion": versions, "observedGeneration": 2}
+            await super().patch(res, name, {"status": status}, subresource="status")
+        return await super().patch(res, name, body, **more)
+
+
+async def test_a_report_of_the_daemon_is_never_overwritten(tmp_path: Path) -> None:
+    async with running(Settings(data_dir=tmp_path)) as api, _Beside(load(api.kubeconfig)) as client:
+        for body in definitions():
+            await client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
+        annotations = {names.DESIRED_DRAIN: "uncordon-V2", names.CURRENT_CONFIG: "V2"}
+        node = {"metadata": {"name": "w1", "annotations": annotations}, "spec": {"unschedulable": True}}
+        await client.create(resources.NODES, node)
+        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "V2"}}
+        await client.create(resources.MACHINE_CONFIG_NODES, {"metadata": {"name": "w1"}, "spec": spec})
+        nodes = Informer(client, resources.NODES)
+        following = asyncio.create_task(nodes.run())
+        await nodes.synced()
+        clock = SystemClock()
+        await DrainController(client, nodes, Recorder(client, "test", "default"), clock).reconcile("w1")
+        report = await client.get(resources.MACHINE_CONFIG_NODES, "w1")
+        answered = await client.get(resources.NODES, "w1")
+        following.cancel()
+    states = {c.type: c.status for c in report.status.conditions}
+    assert (states["Updated"], states["UpdateComplete"], states["Uncordoned"]) == ("True", "True", "True")
+    assert answered.metadata.annotation(names.LAST_APPLIED_DRAIN) == "uncordon-V2"
+    assert not answered.spec.unschedulable

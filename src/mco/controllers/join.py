@@ -12,16 +12,19 @@ from typing import Any
 
 from mco.api import bootstraptokens, resources
 from mco.api.bootstraptokens import BootstrapToken
-from mco.api.core import CertificateSigningRequest, Node, Secret
+from mco.api.core import CertificateSigningRequest, Node
 from mco.base.errors import InvalidInput
 from mco.kube.client import Client
-from mco.kube.events import Recorder
+from mco.kube.errors import NotFoundError
+from mco.kube.events import EventSink
 from mco.kube.informer import Informer
 from mco.pki import requests
 from mco.pki.authority import Authority
 from mco.plan.pool import join
 from mco.plan.pool.join import Verdict
 from mco.runtime.clock import Clock, rfc3339
+
+_BY_NODE = "node"
 
 
 class JoinController:
@@ -32,15 +35,18 @@ class JoinController:
         client: Client,
         nodes: Informer[Node],
         authority: Authority,
-        recorder: Recorder,
+        events: EventSink,
         clock: Clock,
     ) -> None:
-        self.requests = Informer(client, resources.CERTIFICATE_SIGNING_REQUESTS)
-        self.secrets = Informer(client, resources.SECRETS, namespace=bootstraptokens.NAMESPACE)
+        self.requests = Informer(
+            client,
+            resources.CERTIFICATE_SIGNING_REQUESTS,
+            indexers={_BY_NODE: lambda request: [node_of(request)]},
+        )
         self._client = client
         self._nodes = nodes
         self._authority = authority
-        self._recorder = recorder
+        self._events = events
         self._clock = clock
 
     async def reconcile_request(self, name: str) -> float | None:
@@ -58,24 +64,18 @@ class JoinController:
         node = self._nodes.store.get(name)
         if node is None or join.has_role(node):
             return None
-        pool = self._pool_of(name)
+        pool = await self._pool_of(name)
         if pool:
-            labels = dict(join.role_labels(pool))
-            await self._client.patch(resources.NODES, name, {"metadata": {"labels": labels}})
+            version = node.metadata.resource_version
+            metadata = {"resourceVersion": version, "labels": dict(join.role_labels(pool))}
+            await self._client.patch(resources.NODES, name, {"metadata": metadata})
         return None
-
-    def node_of(self, request: CertificateSigningRequest) -> str:
-        """The node that a request is about, empty if it cannot be read."""
-        try:
-            return requests.node_of(requests.parse(_pem(request)))
-        except InvalidInput:
-            return ""
 
     async def _answer(self, request: CertificateSigningRequest) -> None:
         try:
             node_name = requests.node_of(requests.parse(_pem(request)))
             existing = self._nodes.store.get(node_name)
-            verdict = join.judge(request, node_name, self._tokens(), existing)
+            verdict = join.judge(request, node_name, await self._valid_token(request), existing)
         except InvalidInput as error:
             verdict = Verdict(False, "Malformed", error.message)
         condition = {
@@ -87,7 +87,7 @@ class JoinController:
         }
         await self._patch(request, "approval", {"conditions": [condition]})
         kind = "Normal" if verdict.approved else "Warning"
-        self._recorder.event(request, kind, f"Certificate{condition['type']}", verdict.message)
+        self._events.event(request, kind, f"Certificate{condition['type']}", verdict.message)
 
     async def _sign(self, request: CertificateSigningRequest) -> None:
         certificate = requests.sign_node_csr(self._authority, _pem(request), self._clock.now())
@@ -101,28 +101,39 @@ class JoinController:
             resources.CERTIFICATE_SIGNING_REQUESTS, request.name, body, subresource=subresource
         )
 
-    def _tokens(self) -> dict[str, BootstrapToken]:
-        now = self._clock.now()
-        tokens = (_token(secret) for secret in self.secrets.store.values())
-        return {t.id: t for t in tokens if t and t.pool and not t.expired(now)}
+    async def _valid_token(self, request: CertificateSigningRequest) -> dict[str, BootstrapToken]:
+        """The token that the request was made with, by its id, if it can still be used."""
+        token = await self._token(request)
+        if token is None or not token.pool or token.expired(self._clock.now()):
+            return {}
+        return {token.id: token}
 
-    def _pool_of(self, node: str) -> str:
+    async def _pool_of(self, node: str) -> str:
         """The pool of the token with which the node's first certificate was asked for."""
-        tokens = {t.id: t for secret in self.secrets.store.values() if (t := _token(secret))}
-        for request in self.requests.store.values():
-            token = tokens.get(request.spec.username.removeprefix(join.BOOTSTRAP_USER))
-            if token and _approved(request) and self.node_of(request) == node:
+        for request in self.requests.store.index(_BY_NODE, node):
+            if _approved(request) and (token := await self._token(request)):
                 return token.pool
         return ""
 
+    async def _token(self, request: CertificateSigningRequest) -> BootstrapToken | None:
+        """Asked for, not cached: a token that was made a moment ago must be known."""
+        user = request.spec.username
+        if not user.startswith(join.BOOTSTRAP_USER):
+            return None
+        name = bootstraptokens.NAME_PREFIX + user.removeprefix(join.BOOTSTRAP_USER)
+        try:
+            secret = await self._client.get(resources.SECRETS, name, namespace=bootstraptokens.NAMESPACE)
+            return bootstraptokens.from_secret(secret)
+        except (NotFoundError, InvalidInput):
+            return None
 
-def _token(secret: Secret) -> BootstrapToken | None:
-    if not secret.name.startswith(bootstraptokens.NAME_PREFIX):
-        return None
+
+def node_of(request: CertificateSigningRequest) -> str:
+    """The node that a request is about, empty if it cannot be read."""
     try:
-        return bootstraptokens.from_secret(secret)
+        return requests.node_of(requests.parse(_pem(request)))
     except InvalidInput:
-        return None
+        return ""
 
 
 def _approved(request: CertificateSigningRequest) -> bool:

@@ -13,15 +13,17 @@ import msgspec
 
 from mco.api import names, resources
 from mco.api.core import Node
+from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput, MCOError
 from mco.controllers.caches import Caches
 from mco.kube.client import Client
 from mco.kube.errors import ConflictError, NotFoundError
-from mco.kube.events import Recorder
-from mco.plan.pool import firstboot, nodes, rollout, status
-from mco.plan.pool.membership import Membership
-from mco.plan.pool.rollout import Change, Rollout
+from mco.kube.events import EventSink
+from mco.kube.requests import PatchKind
+from mco.plan.pool import firstboot, nodes, rollout, status, wakeups
+from mco.plan.pool.membership import Memberships
+from mco.plan.pool.rollout import Change
 from mco.runtime.clock import Clock, rfc3339
 from mco.runtime.logging import Logger
 
@@ -30,25 +32,45 @@ PARALLEL_WRITES = 32
 
 
 class NodeController:
-    """`reconcile` takes a pool's name; `affected` says which pools an event about a node concerns."""
+    """`reconcile` takes a pool's name; `affected` says which pools an event about a node concerns.
 
-    def __init__(self, client: Client, caches: Caches, recorder: Recorder, clock: Clock) -> None:
+    A pass sees what earlier passes wrote even before the cache does: deciding on an older view could send off
+    one node more than `maxUnavailable` allows."""
+
+    def __init__(self, client: Client, caches: Caches, events: EventSink, clock: Clock) -> None:
         self._client = client
         self._caches = caches
-        self._recorder = recorder
+        self._events = events
         self._clock = clock
+        self._memberships = Memberships()
+        self._written: dict[str, Node] = {}
         self._writes = asyncio.Semaphore(PARALLEL_WRITES)
 
-    def affected(self, *versions: Node | None) -> set[str]:
-        """The pools of a node before and after a change; all of them when nobody can tell."""
-        membership = Membership(self._caches.pools.store.values())
+    def affected(self, old: Node | None, new: Node | None) -> set[str]:
+        """The pools of a node before and after a change; all of them when nobody can tell, none when it said
+        nothing new."""
+        if old is not None and new is None:
+            self._written.pop(old.name, None)
+        if not wakeups.by_node(old, new):
+            return set()
+        membership = self._memberships.by(self._caches.pools.store.values())
         pools: set[str] = set()
-        for node in filter(None, versions):
+        for node in filter(None, (old, new)):
             try:
                 pools.update(membership.pools(node))
             except InvalidInput:
                 return set(self._caches.pools.store)
         return pools
+
+    def announce(self, old: Node | None, new: Node | None) -> None:
+        """What the daemons of the control plane say is told as events of its pool."""
+        master = self._caches.pools.store.get(names.MASTER)
+        if master is None or old is None or new is None:
+            return
+        sentences = wakeups.protocol_changes(old, new)
+        if sentences and names.MASTER in self.affected(old, new):
+            for sentence in sentences:
+                self._events.event(master, "Normal", "AnnotationChange", sentence)
 
     async def reconcile(self, name: str) -> float | None:
         """One pass over pool `name`: labels of newborn nodes, targets and taints, status."""
@@ -57,80 +79,110 @@ class NodeController:
             return None
         selector = pool.spec.node_selector
         if selector is not None and selector.empty:
-            text = "This pool is selecting all nodes; an empty node selector is not supported"
-            self._recorder.event(pool, "Warning", "SelectingAll", text)
+            text = "This machineconfigpool is selecting all nodes. A non-empty selector is required."
+            self._events.event(pool, "Warning", "SelectingAll", text)
             return None
         if not pool.spec.configuration.name:
             return None
-        members = self._members(name)
         try:
-            members = await self._label_newborn(members)
-            await self._roll(pool, members)
-        finally:
-            await self._write_status(pool, members)
+            await self._roll(pool, await self._label_newborn(pool))
+        except MCOError:
+            await self._write_status(pool)
+            raise
+        await self._write_status(pool)
         return None
 
-    def _members(self, name: str) -> list[Node]:
-        membership = Membership(self._caches.pools.store.values())
-        return membership.members(self._caches.nodes.store.values()).get(name, [])
+    def _members(self, pool: str) -> list[Node]:
+        membership = self._memberships.by(self._caches.pools.store.values())
+        return membership.members(self._newest(n) for n in self._caches.nodes.store.values()).get(pool, [])
 
-    async def _label_newborn(self, members: list[Node]) -> list[Node]:
-        """Gives nodes that were born in a custom pool its labels; they leave this pool with it."""
-        owners = {
-            config.name: refs[0].name
-            for config in self._caches.configs.store.values()
-            if (refs := config.metadata.owner_references)
-        }
-        leaving: set[str] = set()
-        for node in members:
-            born_in = firstboot.custom_pool(node, owners)
-            custom = self._caches.pools.store.get(born_in or "")
-            labels = firstboot.labels(custom) if custom else {}
-            if labels:
+    def _newest(self, cached: Node) -> Node:
+        written = self._written.get(cached.name)
+        if written is None:
+            return cached
+        if written.metadata.uid == cached.metadata.uid and _version(written) > _version(cached):
+            return written
+        del self._written[cached.name]
+        return cached
+
+    async def _label_newborn(self, pool: MachineConfigPool) -> list[Node]:
+        """Gives nodes that were born in a custom pool its labels, which takes them out of this pool, and
+        returns the others. One whose labels cannot be derived stays, but is not moved."""
+        staying = []
+        for node in self._members(pool.name):
+            born_in = firstboot.custom_pool(node, self._owner)
+            custom = self._caches.pools.store.get(born_in) if born_in else None
+            if custom is None or pool.metadata.deletion_timestamp:
+                staying.append(node)
+            elif labels := firstboot.labels(custom):
                 marks = {"labels": dict(labels), "annotations": {names.CUSTOM_POOL_LABELS_APPLIED: ""}}
-                await self._client.patch(resources.NODES, node.name, {"metadata": marks})
-                leaving.add(node.name)
-        return [node for node in members if node.name not in leaving]
+                await self._patch(node, {"metadata": marks})
+        return staying
+
+    def _topology(self) -> str:
+        controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
+        infra = controller.spec.infra if controller else None
+        return infra.status.control_plane_topology if infra else ""
+
+    def _owner(self, config: str) -> str | None:
+        found = self._caches.configs.store.get(config)
+        owners = found.metadata.owner_references if found else None
+        return owners[0].name if owners else None
 
     async def _roll(self, pool: MachineConfigPool, members: Sequence[Node]) -> None:
-        plan = rollout.plan(pool, members)
+        plan = rollout.plan(pool, members, self._topology())
         writes = (self._write(plan.config, change) for change in plan.changes)
         results = await asyncio.gather(*writes, return_exceptions=True)
-        self._announce(pool, plan)
+        targeted = [
+            change.node.name
+            for change, result in zip(plan.changes, results, strict=True)
+            if change.target and result is None
+        ]
+        self._announce_targets(pool, plan.config, targeted)
         for error in results:
             if isinstance(error, BaseException) and not isinstance(error, ConflictError | NotFoundError):
                 raise error
 
     async def _write(self, config: str, change: Change) -> None:
-        """One patch per node, tied to the version it was decided on: whoever changed it meanwhile wins, and
-        the change brings the next pass."""
         async with self._writes:
             if change.target:
                 await self._aim_report(change.node.name, config)
-            await self._client.patch(resources.NODES, change.node.name, node_patch(config, change))
+            await self._patch(change.node, node_patch(config, change))
+
+    async def _patch(self, node: Node, body: dict[str, Any]) -> None:
+        """Ties the patch to the version that it was decided on: whoever changed the node meanwhile wins, and
+        that change brings the next pass."""
+        body["metadata"]["resourceVersion"] = node.metadata.resource_version
+        self._written[node.name] = await self._client.patch(resources.NODES, node.name, body)
 
     async def _aim_report(self, name: str, config: str) -> None:
+        """The MachineConfigNode shows where its node is going; it is not what moves it."""
+        report = self._caches.reports.store.get(name)
+        if report is None or report.spec.config_version.desired == config:
+            return
         try:
-            body = {"spec": {"configVersion": {"desired": config}}}
-            await self._client.patch(resources.MACHINE_CONFIG_NODES, name, body)
+            await self._client.patch(
+                resources.MACHINE_CONFIG_NODES, name, report_patch(report, config), kind=PatchKind.JSON
+            )
         except MCOError as error:
             _log.warning("cannot set the desired config of a MachineConfigNode", node=name, error=str(error))
 
-    def _announce(self, pool: MachineConfigPool, plan: Rollout) -> None:
-        target = f"MachineConfig: {plan.config}"
-        if len(plan.targets) == 1:
-            text = f"Targeted node {plan.targets[0].name} to {target}"
+    def _announce_targets(self, pool: MachineConfigPool, config: str, targeted: Sequence[str]) -> None:
+        target = f"MachineConfig: {config}"
+        if len(targeted) == 1:
+            text = f"Targeted node {targeted[0]} to {target}"
         else:
-            text = f"Set target for {len(plan.targets)} nodes to {target}"
-        if plan.targets:
-            self._recorder.event(pool, "Normal", "SetDesiredConfig", text)
+            text = f"Set target for {len(targeted)} nodes to {target}"
+        if targeted:
+            self._events.event(pool, "Normal", "SetDesiredConfig", text)
 
-    async def _write_status(self, pool: MachineConfigPool, members: Sequence[Node]) -> None:
-        """Counts what the caches say now, the patches of this pass not yet included: their events bring the
-        next pass."""
+    async def _write_status(self, pool: MachineConfigPool) -> None:
+        """Counts the nodes as they are after this pass."""
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
         if controller is None:
+            # Its arrival brings every pool here again.
             return
+        members = self._members(pool.name)
         reports = {n.name: r for n in members if (r := self._caches.reports.store.get(n.name))}
         certificates = controller.status.controller_certificates
         new = status.status(pool, members, reports, certificates, rfc3339(self._clock.now()))
@@ -143,18 +195,40 @@ class NodeController:
         await self._client.patch(resources.MACHINE_CONFIG_POOLS, pool.name, body, subresource="status")
         if new.configuration.name != pool.status.configuration.name:
             text = f"Pool {pool.name} has completed update to MachineConfig {new.configuration.name}"
-            self._recorder.event(pool, "Normal", "Completed", text)
+            self._events.event(pool, "Normal", "Completed", text)
 
 
 def node_patch(config: str, change: Change) -> dict[str, Any]:
-    """Target and taint of one node as one merge patch."""
-    node = change.node
-    metadata: dict[str, Any] = {"resourceVersion": node.metadata.resource_version}
+    """Target, taint and topology of one node as one merge patch."""
+    annotations: dict[str, Any] = {}
     if change.target:
-        metadata["annotations"] = {names.DESIRED_CONFIG: config, names.DESIRED_IMAGE: None}
-    if change.taint is None:
-        return {"metadata": metadata}
-    taints = [taint for taint in node.spec.taints or () if taint.key != names.UPDATE_TAINT]
-    if change.taint:
-        taints.append(nodes.UPDATE_TAINT)
-    return {"metadata": metadata, "spec": {"taints": [msgspec.to_builtins(t) for t in taints] or None}}
+        annotations = {names.DESIRED_CONFIG: config, names.DESIRED_IMAGE: None}
+    if change.topology:
+        annotations[names.CONTROL_PLANE_TOPOLOGY] = change.topology
+    body: dict[str, Any] = {"metadata": {"annotations": annotations}}
+    if change.taint is not None:
+        body["spec"] = {"taints": _taints(change.node, change.taint)}
+    return body
+
+
+def report_patch(report: MachineConfigNode, config: str) -> list[dict[str, Any]]:
+    """A JSON patch that holds only as long as nobody else has set another target. Its daemon writes the
+    report's status all the time, so that the object's version would hardly ever be the one that was seen."""
+    path = "/spec/configVersion/desired"
+    return [
+        {"op": "test", "path": path, "value": report.spec.config_version.desired},
+        {"op": "replace", "path": path, "value": config},
+    ]
+
+
+def _taints(node: Node, wanted: bool) -> list[dict[str, Any]] | None:
+    kept = [taint for taint in node.spec.taints or () if not nodes.is_update_taint(taint)]
+    if wanted:
+        kept.append(nodes.UPDATE_TAINT)
+    return [msgspec.to_builtins(taint) for taint in kept] or None
+
+
+def _version(node: Node) -> int:
+    """Versions of one object of one server can be compared; what is no number is never newer."""
+    version = node.metadata.resource_version
+    return int(version) if version.isdigit() else 0

@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 
 from mco.api import names, resources
-from mco.api.core import Lease, Node
+from mco.api.core import Node
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
+from mco.base.errors import Unavailable
 from mco.kube.client import Client
+from mco.kube.errors import NotFoundError
 from mco.kube.informer import Informer
 from mco.runtime.clock import Clock, rfc3339
 
@@ -40,21 +42,36 @@ class NodeLifeController:
             self._seen.pop(name, None)
             return None
         lease = self.leases.store.get(f"{names.NODE_LEASE_NAMESPACE}/{name}")
-        left = self._grace - self._silent_for(name, lease)
+        left = self._grace - self._silent_for(name, lease.spec.renew_time if lease else None)
         if left > 0:
             return left
+        if not await self._still_silent(name):
+            return self._grace
         ready = cond.find(node.status.conditions, "Ready")
         if ready is not None and ready.status == cond.TRUE:
             await self._client.patch(resources.NODES, name, self._unknown(node), subresource="status")
         return None
 
-    def _silent_for(self, name: str, lease: Lease | None) -> float:
+    def _silent_for(self, name: str, renewed: str | None) -> float:
         """Seconds since the lease was seen to change."""
-        renewed = lease.spec.renew_time if lease else None
         now = self._clock.monotonic()
         if name not in self._seen or self._seen[name][0] != renewed:
             self._seen[name] = (renewed, now)
         return now - self._seen[name][1]
+
+    async def _still_silent(self, name: str) -> bool:
+        """Asks the server itself. As long as it does not answer, no node can renew anything: all of them get
+        their time again."""
+        renewed: str | None = None
+        try:
+            lease = await self._client.get(resources.LEASES, name, namespace=names.NODE_LEASE_NAMESPACE)
+            renewed = lease.spec.renew_time
+        except NotFoundError:
+            pass
+        except Unavailable:
+            self._seen[name] = (self._seen[name][0], self._clock.monotonic())
+            return False
+        return self._silent_for(name, renewed) >= self._grace
 
     def _unknown(self, node: Node) -> dict[str, Any]:
         new = Condition(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from mco.api import names
+from mco.api.machineconfignode import MachineConfigNode
+from mco.api.machineconfigpool import MachineConfigPool
 from mco.controllers.caches import Caches
 from mco.controllers.drain import DrainController
-from mco.controllers.join import JoinController
+from mco.controllers.join import JoinController, node_of
 from mco.controllers.node import NodeController
 from mco.controllers.nodelife import NodeLifeController
 from mco.controllers.render import RenderController
 from mco.kube.client import Client
 from mco.kube.events import Recorder
+from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler, RetryPolicy
 from mco.pki.authority import Authority
+from mco.plan.pool import wakeups
 from mco.render.checks import Versions
 from mco.runtime import version
 from mco.runtime.clock import Clock
@@ -42,7 +47,8 @@ class Controllers:
         self._client = client
         self._clock = clock
         self._pace = pace or Pace()
-        self._recorder = Recorder(client, "machineconfigcontroller-nodecontroller", names.NAMESPACE)
+        self._recorders: list[Recorder] = []
+        self._events = self._recorder("nodecontroller")
         self.caches = Caches(client)
         self.parts: dict[str, Run] = {"caches": self.caches.run}
         self._add_render()
@@ -53,9 +59,9 @@ class Controllers:
             self._add_node_life()
 
     def _add_render(self) -> None:
-        recorder = Recorder(self._client, "machineconfigcontroller-rendercontroller", names.NAMESPACE)
+        events = self._recorder("rendercontroller")
         versions = Versions(raw=version.RAW, hash=version.commit())
-        render = RenderController(self._client, self.caches, recorder, self._clock, versions)
+        render = RenderController(self._client, self.caches, events, self._clock, versions)
         loop = Reconciler("render", render.reconcile, workers=2, policy=RetryPolicy(delay=self._pace.settle))
         self.caches.pools.add_handler(loop.changed)
         self.caches.configs.add_handler(lambda old, new: _enqueue(loop, render.affected(old, new)))
@@ -63,32 +69,41 @@ class Controllers:
         self._run(loop)
 
     def _add_node(self) -> None:
-        node = NodeController(self._client, self.caches, self._recorder, self._clock)
+        node = NodeController(self._client, self.caches, self._events, self._clock)
         loop = Reconciler("node", node.reconcile, workers=2, policy=RetryPolicy(interval=self._pace.interval))
-        self.caches.pools.add_handler(loop.changed)
+
+        def pool_changed(old: MachineConfigPool | None, new: MachineConfigPool | None) -> None:
+            if wakeups.all_pools(old, new):
+                _enqueue(loop, self.caches.pools.store)
+            elif new is not None:
+                loop.enqueue(new.name)
+
+        def report_changed(old: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
+            if wakeups.by_report(old, new):
+                _enqueue(loop, {report.spec.pool.name for report in (old, new) if report})
+
+        self.caches.pools.add_handler(pool_changed)
         self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, node.affected(old, new)))
-        self.caches.reports.add_handler(
-            lambda old, new: _enqueue(loop, {o.spec.pool.name for o in (old, new) if o})
-        )
+        self.caches.nodes.add_handler(node.announce)
+        self.caches.reports.add_handler(report_changed)
         self.caches.controller_configs.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
         self._run(loop)
 
     def _add_drain(self) -> None:
-        drain = DrainController(self._client, self.caches.nodes, self._recorder, self._clock)
+        drain = DrainController(self._client, self.caches.nodes, self._events, self._clock)
         loop = Reconciler("drain", drain.reconcile, workers=5)
-        self.caches.nodes.add_handler(loop.changed)
+        self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, drain.affected(old, new)))
         self._run(loop)
 
     def _add_join(self, authority: Authority) -> None:
-        join = JoinController(self._client, self.caches.nodes, authority, self._recorder, self._clock)
+        join = JoinController(self._client, self.caches.nodes, authority, self._events, self._clock)
         requests = Reconciler("join-requests", join.reconcile_request)
         roles = Reconciler("join-roles", join.reconcile_node)
         join.requests.add_handler(requests.changed)
-        join.requests.add_handler(lambda _, new: _enqueue(roles, [join.node_of(new)] if new else []))
+        join.requests.add_handler(lambda _, new: _enqueue(roles, [node_of(new)] if new else []))
         self.caches.nodes.add_handler(roles.changed)
         self.parts["signing-requests"] = join.requests.run
-        self.parts["join-tokens"] = join.secrets.run
-        self._run(requests, roles)
+        self._run(requests, roles, after=join.requests)
 
     def _add_node_life(self) -> None:
         life = NodeLifeController(self._client, self.caches.nodes, self._clock)
@@ -96,17 +111,30 @@ class Controllers:
         self.caches.nodes.add_handler(loop.changed)
         life.leases.add_handler(lambda old, new: _enqueue(loop, {o.name for o in (old, new) if o}))
         self.parts["leases"] = life.leases.run
-        self._run(loop)
+        self._run(loop, after=life.leases)
 
-    def _run(self, *loops: Reconciler) -> None:
+    async def close(self) -> None:
+        """Writes the last events; to be called when the parts have ended."""
+        for recorder in self._recorders:
+            await recorder.close()
+
+    def _recorder(self, component: str) -> Recorder:
+        self._recorders.append(
+            Recorder(self._client, f"machineconfigcontroller-{component}", names.NAMESPACE, clock=self._clock)
+        )
+        return self._recorders[-1]
+
+    def _run(self, *loops: Reconciler, after: Informer[Any] | None = None) -> None:
         for loop in loops:
-            self.parts[loop.name] = self._after_sync(loop)
+            self.parts[loop.name] = self._after_sync(loop, after)
 
-    def _after_sync(self, loop: Reconciler) -> Run:
+    def _after_sync(self, loop: Reconciler, also: Informer[Any] | None) -> Run:
         """A controller decides nothing before it has seen everything once."""
 
         async def run() -> None:
             await self.caches.synced()
+            if also is not None:
+                await also.synced()
             await loop.run()
 
         return run

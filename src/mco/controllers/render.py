@@ -16,44 +16,54 @@ from mco.api.meta.selectors import selector
 from mco.base.errors import InvalidInput, RenderError
 from mco.controllers.caches import Caches
 from mco.kube.client import Client
-from mco.kube.errors import AlreadyExists, NotFoundError
-from mco.kube.events import Recorder
+from mco.kube.errors import AlreadyExists, Forbidden, NotFoundError
+from mco.kube.events import EventSink
+from mco.kube.requests import PatchKind
 from mco.plan.pool import gates
 from mco.plan.pool.reconcile import check
+from mco.plan.pool.repair import repair
 from mco.render.checks import Versions
 from mco.render.pool import render
 from mco.render.rendered import Rendered
 from mco.render.selection import SelectingAll
 from mco.render.sources import Sources
 from mco.runtime.clock import Clock, rfc3339
+from mco.runtime.logging import Logger
+
+_log = Logger("mco.controllers.render")
 
 
 class RenderController:
     """`reconcile` takes a pool's name; `affected` says which pools an event of a MachineConfig concerns."""
 
     def __init__(
-        self, client: Client, caches: Caches, recorder: Recorder, clock: Clock, versions: Versions
+        self, client: Client, caches: Caches, events: EventSink, clock: Clock, versions: Versions
     ) -> None:
         self._client = client
         self._caches = caches
-        self._recorder = recorder
+        self._events = events
         self._clock = clock
         self._versions = versions
         self._sources = Sources()
+        self._intact: dict[str, tuple[str, str]] = {}
 
     def affected(self, old: MachineConfig | None, new: MachineConfig | None) -> set[str]:
-        """Nothing for a change of labels and annotations alone that keeps the selection; the owning pool of a
-        rendered config; every pool that selects the config, before or after."""
-        if old is not None and new is not None and _same_input(old, new):
-            return set()
+        """The owning pool of a rendered config, whatever changed; every pool that selects a config, before or
+        after, unless only its annotations changed."""
         pools: set[str] = set()
-        for config in (old, new):
-            owner = config.metadata.controller() if config else None
-            if owner is not None and owner.kind == "MachineConfigPool":
+        for config in filter(None, (old, new)):
+            if owner := self._owner(config):
                 pools.add(owner.name)
-            elif config is not None:
+            elif old is None or new is None or not _same_input(old, new):
                 pools.update(p.name for p in self._caches.pools.store.values() if _selects(p, config))
         return pools
+
+    def _owner(self, config: MachineConfig) -> MachineConfigPool | None:
+        ref = config.metadata.controller()
+        if ref is None or ref.kind != "MachineConfigPool":
+            return None
+        pool = self._caches.pools.store.get(ref.name)
+        return pool if pool is not None and pool.metadata.uid == ref.uid else None
 
     async def reconcile(self, name: str) -> float | None:
         """Renders pool `name` and points it there; RenderDegraded says why when it cannot be rendered."""
@@ -71,13 +81,13 @@ class RenderController:
             await self._check_reachable(pool, rendered)
             if rendered.too_large:
                 raise rendered.too_large
+            await self._store(pool, rendered)
         except SelectingAll as error:
-            self._recorder.event(pool, "Warning", "SelectingAll", error.message)
+            self._events.event(pool, "Warning", "SelectingAll", error.message)
             return None
-        except InvalidInput as error:
+        except (InvalidInput, Forbidden) as error:
             await self._degraded(pool, f"Failed to render configuration for pool {name}: {error.message}")
             raise
-        await self._create(pool, rendered)
         await self._target(pool, rendered)
         await self._degraded(pool, "")
         return None
@@ -91,28 +101,51 @@ class RenderController:
             current = await self._client.get(resources.MACHINE_CONFIGS, target)
         except NotFoundError:
             return
-        body = msgspec.json.encode(rendered.machine_config)
-        new = msgspec.json.decode(body, type=MachineConfig)
         try:
-            check(current, new, rendered.inputs)
+            check(current, _typed(rendered), rendered.inputs)
         except RenderError as error:
             error.message = f"could not generate rendered MachineConfig: {error.message}"
             raise
 
+    async def _store(self, pool: MachineConfigPool, rendered: Rendered) -> None:
+        """Creates the config, or repairs the one that the pool's nodes are sent to if somebody changed it.
+        One that no node is sent to is left alone."""
+        found = self._caches.configs.store.get(rendered.name)
+        if found is None:
+            await self._create(pool, rendered)
+        elif pool.spec.configuration.name == rendered.name and self._intact.get(pool.name) != _identity(
+            found
+        ):
+            self._intact[pool.name] = _identity(await self._repaired(rendered))
+
     async def _create(self, pool: MachineConfigPool, rendered: Rendered) -> None:
-        if rendered.name in self._caches.configs.store:
-            return
         try:
-            await self._client.create(resources.MACHINE_CONFIGS, rendered.machine_config)
+            created = await self._client.create(resources.MACHINE_CONFIGS, rendered.machine_config)
         except AlreadyExists:
             return
-        annotations = rendered.machine_config["metadata"]["annotations"]
-        release = annotations.get(names.RELEASE_IMAGE_VERSION, "")
-        by = annotations[names.GENERATED_BY_CONTROLLER_VERSION]
-        text = (
-            f"{rendered.name} successfully generated (release version: {release}, controller version: {by})"
-        )
-        self._recorder.event(pool, "Normal", "RenderedConfigGenerated", text)
+        self._intact[pool.name] = _identity(created)
+        if rendered.overridden:
+            text = (
+                f"OSImageURL was overridden via machineconfig in {created.name} "
+                f"(was: {self._base_image()} is: {created.spec.os_image_url})"
+            )
+            self._events.event(created, "Normal", "OSImageURLOverridden", text)
+        release = created.metadata.annotation(names.RELEASE_IMAGE_VERSION) or ""
+        by = created.metadata.annotation(names.GENERATED_BY_CONTROLLER_VERSION) or ""
+        text = f"{created.name} successfully generated (release version: {release}, controller version: {by})"
+        self._events.event(pool, "Normal", "RenderedConfigGenerated", text)
+
+    async def _repaired(self, rendered: Rendered) -> MachineConfig:
+        found = await self._client.get(resources.MACHINE_CONFIGS, rendered.name)
+        patch = repair(found, _typed(rendered))
+        if patch is None:
+            return found
+        _log.warning("a rendered config was changed; it is put back", config=rendered.name)
+        return await self._client.patch(resources.MACHINE_CONFIGS, found.name, patch, kind=PatchKind.JSON)
+
+    def _base_image(self) -> str:
+        controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
+        return controller.spec.os_image_url if controller else ""
 
     async def _target(self, pool: MachineConfigPool, rendered: Rendered) -> None:
         """Points the pool at the config, with what it was made of in merge order."""
@@ -143,6 +176,14 @@ class RenderController:
             "status": {"conditions": [msgspec.to_builtins(condition) for condition in conditions]},
         }
         await self._client.patch(resources.MACHINE_CONFIG_POOLS, pool.name, body, subresource="status")
+
+
+def _typed(rendered: Rendered) -> MachineConfig:
+    return msgspec.json.decode(msgspec.json.encode(rendered.machine_config), type=MachineConfig)
+
+
+def _identity(config: MachineConfig) -> tuple[str, str]:
+    return config.name, config.metadata.resource_version
 
 
 def _selects(pool: MachineConfigPool, config: MachineConfig) -> bool:

@@ -77,6 +77,7 @@ class Recorder:
         self._written: OrderedDict[tuple[str, ...], _Written] = OrderedDict()
         self._writer: asyncio.Task[None] | None = None
         self._serial = 0
+        self._closed = False
         self.dropped = 0
 
     def event(self, regarding: Object | ObjectReference, type_: str, reason: str, message: str) -> None:
@@ -88,7 +89,7 @@ class Recorder:
             waiting.times += 1
             waiting.last = now
             return
-        if len(self._queue) >= _QUEUED:
+        if self._closed or len(self._queue) >= _QUEUED:
             self.dropped += 1
             return
         self._queue[_identity(happened)] = happened
@@ -104,6 +105,20 @@ class Recorder:
         """Returns when everything reported so far is written or was given up."""
         if self._writer is not None:
             await asyncio.shield(self._writer)
+
+    async def close(self, patience: float = 2.0) -> None:
+        """Takes no more, and gives what is waiting `patience` seconds to be written: to be called before the
+        client is closed."""
+        self._closed = True
+        writer = self._writer
+        if writer is None:
+            return
+        _, late = await asyncio.wait({writer}, timeout=patience)
+        for task in late:
+            self.dropped += len(self._queue)
+            self._queue.clear()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _write_all(self) -> None:
         failures: list[Exception] = []

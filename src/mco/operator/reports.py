@@ -7,12 +7,13 @@ from typing import Any
 from mco.api import names, resources
 from mco.api.core import Node
 from mco.api.machineconfignode import MachineConfigNode
+from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, NotFoundError
 from mco.kube.informer import Informer
 from mco.operator import objects
-from mco.plan.pool.membership import Membership
+from mco.plan.pool.membership import Memberships
 
 
 class Reports:
@@ -23,12 +24,13 @@ class Reports:
         client: Client,
         nodes: Informer[Node],
         reports: Informer[MachineConfigNode],
-        pools: Informer[Any],
+        pools: Informer[MachineConfigPool],
     ) -> None:
         self._client = client
         self._nodes = nodes
         self._reports = reports
         self._pools = pools
+        self._memberships = Memberships()
 
     async def reconcile(self, name: str) -> float | None:
         """Creates, corrects or deletes the report of node `name`."""
@@ -41,13 +43,14 @@ class Reports:
         if report is None:
             await self._create(node, pool)
         elif patch := correction(node, pool, report):
+            patch.setdefault("metadata", {})["resourceVersion"] = report.metadata.resource_version
             await self._client.patch(resources.MACHINE_CONFIG_NODES, name, patch)
         return None
 
     def _pool_of(self, node: Node) -> str:
-        """A node in two custom pools is in none until somebody decides; the pools' statuses say why."""
+        """A node in two custom pools is in none until somebody decides."""
         try:
-            return Membership(self._pools.store.values()).primary(node) or names.NOT_YET_SET
+            return self._memberships.by(self._pools.store.values()).primary(node) or names.NOT_YET_SET
         except InvalidInput:
             return names.NOT_YET_SET
 

@@ -7,20 +7,21 @@ identity).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mco.api import names
 from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
 
 
-def custom_pool(node: Node, owners: Mapping[str, str]) -> str | None:
+def custom_pool(node: Node, owner: Callable[[str], str | None]) -> str | None:
     """The custom pool whose config the node was born with, if its labels were never applied.
 
-    `owners` maps a rendered MachineConfig to the pool that its first owner reference names."""
-    if node.metadata.annotation(names.CUSTOM_POOL_LABELS_APPLIED) is not None:
+    `owner` tells for the name of a MachineConfig which pool its first owner reference names."""
+    born_with = node.metadata.annotation(names.FIRST_PIVOT_CONFIG)
+    if not born_with or node.metadata.annotation(names.CUSTOM_POOL_LABELS_APPLIED) is not None:
         return None
-    pool = owners.get(node.metadata.annotation(names.FIRST_PIVOT_CONFIG) or "")
+    pool = owner(born_with)
     return None if pool in (None, names.MASTER, names.WORKER) else pool
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from mco.api import names
 from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.meta.objects import LabelSelector
 from mco.api.meta.selectors import Selector, selector
 from mco.base.errors import InvalidInput
 
@@ -58,6 +59,21 @@ class Membership:
             if pool is not None:
                 members[pool].append(node)
         return members
+
+
+class Memberships:
+    """The membership by the pools' selectors as they are at the moment; compiled again when one changed."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, LabelSelector | None] | None = None
+        self._membership = Membership(())
+
+    def by(self, pools: Iterable[MachineConfigPool]) -> Membership:
+        pools = list(pools)
+        selectors = {pool.name: pool.spec.node_selector for pool in pools}
+        if selectors != self._of:
+            self._of, self._membership = selectors, Membership(pools)
+        return self._membership
 
 
 def _order(node: Node, matching: list[str]) -> tuple[str, ...]:

@@ -23,12 +23,17 @@ _PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What to write on one node: whether it is told to move, and its update taint: True puts it on, False
-    takes it off, None leaves it."""
+    """What to write on one node: whether it is told to move; its update taint: True puts it on, False takes
+    it off, None leaves it; the control plane's topology, empty when the node knows it."""
 
     node: Node
     target: bool = False
     taint: bool | None = None
+    topology: str = ""
+
+    @property
+    def empty(self) -> bool:
+        return not self.target and self.taint is None and not self.topology
 
 
 class Rollout(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +49,9 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(change.node for change in self.changes if change.target)
 
 
-def plan(pool: MachineConfigPool, members: Sequence[Node]) -> Rollout:
-    """Decides one pass. Raises InvalidInput when `maxUnavailable` cannot be read."""
+def plan(pool: MachineConfigPool, members: Sequence[Node], topology: str = "") -> Rollout:
+    """Decides one pass; `topology` is the control plane's, which daemons read from their Node. Raises
+    InvalidInput when `maxUnavailable` cannot be read."""
     config = pool.spec.configuration.name
     if pool.spec.paused or pool.metadata.deletion_timestamp:
         why = "its pool is paused" if pool.spec.paused else "its pool is being deleted"
@@ -54,10 +60,20 @@ def plan(pool: MachineConfigPool, members: Sequence[Node]) -> Rollout:
     limit = max_unavailable(pool, len(members))
     targets, waiting = _choose(config, members, limit)
     aimed = {node.name for node in targets}
-    others = (node for node in members if node.name not in aimed)
-    changes = [Change(node=node, target=True, taint=False if _has_taint(node) else None) for node in targets]
-    changes += [c for n in others if (c := Change(node=n, taint=_taint(n, config))).taint is not None]
-    return Rollout(config=config, changes=tuple(changes), waiting=waiting)
+    others = [node for node in members if node.name not in aimed]
+    changes = [_change(node, config, True, topology) for node in targets]
+    changes += [_change(node, config, False, topology) for node in others]
+    return Rollout(config=config, changes=tuple(c for c in changes if not c.empty), waiting=waiting)
+
+
+def _change(node: Node, config: str, aimed: bool, topology: str) -> Change:
+    known = node.metadata.annotation(names.CONTROL_PLANE_TOPOLOGY)
+    return Change(
+        node=node,
+        target=aimed,
+        taint=(False if _has_taint(node) else None) if aimed else _taint(node, config),
+        topology=topology if topology != known else "",
+    )
 
 
 def max_unavailable(pool: MachineConfigPool, count: int) -> int:
@@ -125,7 +141,7 @@ def _turn(node: Node) -> tuple[bool, bool, str, str, str]:
 
 
 def _has_taint(node: Node) -> bool:
-    return any(t.key == names.UPDATE_TAINT and t.effect == "PreferNoSchedule" for t in node.spec.taints or ())
+    return any(state.is_update_taint(taint) for taint in node.spec.taints or ())
 
 
 def _at_target(node: Node, config: str) -> bool:

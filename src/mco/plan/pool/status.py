@@ -104,7 +104,7 @@ def _conditions(
         updated = _false(mcp.UPDATED)
         updating = _true(mcp.UPDATING, f"All nodes are updating to {target}")
     broken = _node_degraded(members, reports, counts)
-    return (updated, updating, broken, _degraded(pool, broken))
+    return (updated, updating, broken, *_build_degraded(pool), _degraded(pool, broken))
 
 
 def _node_degraded(
@@ -129,13 +129,19 @@ def _node_degraded(
     )
 
 
+def _build_degraded(pool: MachineConfigPool) -> tuple[Condition, ...]:
+    """Left over from a build whose objects are gone."""
+    if not cond.is_true(pool.status.conditions, mcp.IMAGE_BUILD_DEGRADED):
+        return ()
+    message = "No layered pool objects found, clearing stale build degraded condition"
+    cleared = _false(mcp.IMAGE_BUILD_DEGRADED, message)
+    return (msgspec.structs.replace(cleared, reason="NoLayeredObjects"),)
+
+
 def _degraded(pool: MachineConfigPool, broken: Condition) -> Condition:
-    """NodeDegraded, RenderDegraded or ImageBuildDegraded; the message is the nodes', or the build's."""
-    build = cond.is_true(pool.status.conditions, mcp.IMAGE_BUILD_DEGRADED)
+    """NodeDegraded or RenderDegraded; the message is the nodes'."""
     if broken.status == cond.TRUE:
         return _true(mcp.DEGRADED, broken.message)
-    if build:
-        return _true(mcp.DEGRADED, "Custom OS image build failed")
     if cond.is_true(pool.status.conditions, mcp.RENDER_DEGRADED):
         return _true(mcp.DEGRADED)
     return _false(mcp.DEGRADED)

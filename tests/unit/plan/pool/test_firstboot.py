@@ -25,7 +25,7 @@ OWNERS = {"rendered-infra-1": "infra", "rendered-worker-1": "worker", "rendered-
     ],
 )
 def test_custom_pool_of_a_new_node(annotations: dict[str, str], expected: str | None) -> None:
-    assert firstboot.custom_pool(node("n", annotations=annotations), OWNERS) == expected
+    assert firstboot.custom_pool(node("n", annotations=annotations), OWNERS.get) == expected
 
 
 @pytest.mark.parametrize(

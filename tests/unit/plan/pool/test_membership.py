@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mco.base.errors import InvalidInput
-from mco.plan.pool.membership import Membership
+from mco.plan.pool.membership import Membership, Memberships
 from tests.factories import node, pool
 
 POOLS = [pool("master"), pool("worker"), pool("infra"), pool("infra2"), pool("arbiter")]
@@ -70,3 +70,12 @@ def test_members_leave_out_nodes_of_two_custom_pools() -> None:
         "infra": ["c"],
         "worker": ["a"],
     }
+
+
+def test_selectors_are_compiled_again_only_when_one_changed() -> None:
+    memberships = Memberships()
+    first = memberships.by([pool("worker"), pool("infra")])
+    assert memberships.by([pool("worker", "V2"), pool("infra", paused=True)]) is first
+    assert memberships.by([pool("worker")]) is not first
+    other = memberships.by([pool("worker", nodeSelector={"matchLabels": {"a": "b"}})])
+    assert other.pools(node("n", labels={"a": "b"})) == ("worker",)

@@ -154,3 +154,12 @@ def test_a_node_without_annotations_is_a_candidate_but_unavailable(annotations: 
     fresh = node("fresh", None, annotations=annotations)
     assert rollout.plan(pool(maxUnavailable=2), [fresh]).targets == (fresh,)
     assert rollout.plan(pool(maxUnavailable=1), [fresh]).targets == ()
+
+
+def test_nodes_learn_the_topology_of_the_control_plane_once() -> None:
+    knows = node(
+        "b", "V1", annotations={"machineconfiguration.openshift.io/controlPlaneTopology": "External"}
+    )
+    plan = rollout.plan(pool(), [node("a", "V1"), knows], "External")
+    assert [(c.node.name, c.topology, c.target) for c in plan.changes] == [("a", "External", False)]
+    assert rollout.plan(pool(paused=True), [node("a", "V1")], "External").changes == ()

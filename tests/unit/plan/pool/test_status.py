@@ -181,3 +181,14 @@ def test_a_patch_writes_zeros_and_empty_lists() -> None:
     assert patch["degradedMachineCount"] == 0
     assert patch["unavailableMachineCount"] == 0
     assert patch["certExpirys"] == []
+
+
+def test_a_build_failure_that_outlived_its_build_is_cleared() -> None:
+    old = {"conditions": [{"type": "ImageBuildDegraded", "status": "True", "reason": "BuildFailed"}]}
+    new = status.status(pool(status=old), [], {}, (), "2026-01-01T00:00:00Z")
+    found = {c.type: c for c in new.conditions}
+    assert (found["ImageBuildDegraded"].status, found["ImageBuildDegraded"].reason) == (
+        "False",
+        "NoLayeredObjects",
+    )
+    assert found["Degraded"].status == "False"
