@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from mco.api import names, resources
 from mco.api.core import Node
+from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.apiserver.server import Settings, running
 from mco.controllers.process import Controllers, Pace
 from mco.kube.client import Client
-from mco.kube.config import load
+from mco.kube.config import Cluster, load
 from mco.kube.informer import Informer
 from mco.operator import process
 from mco.operator.objects import Installation
@@ -26,12 +29,45 @@ from mco.runtime.clock import SystemClock
 PATIENCE = 20.0
 
 
+class HandClock:
+    """Moves when the test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+class Observed(Client):
+    """The controllers' client; `requests` counts what they ask for, as ("PATCH", "nodes")."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self.requests: Counter[tuple[str, str]] = Counter()
+
+    async def get(self, res: Any, name: str, **more: Any) -> Any:
+        self.requests["GET", res.plural] += 1
+        return await super().get(res, name, **more)
+
+    async def patch(self, res: Any, name: str, body: Any, **more: Any) -> Any:
+        self.requests["PATCH", f"{res.plural}/{more.get('subresource', '')}".rstrip("/")] += 1
+        return await super().patch(res, name, body, **more)
+
+
 class Fleet:
     """`obedient`: what a simulated daemon answers to a new desired config: True for Done at once, a text for
     Degraded with that reason, False for no answer."""
 
-    def __init__(self, client: Client, folder: Path, server: str) -> None:
+    def __init__(self, client: Client, controllers: Observed, folder: Path, server: str) -> None:
         self.client = client
+        self.controllers = controllers
         self.server = server
         self.folder = folder
         self.obedient: bool | str = True
@@ -39,9 +75,12 @@ class Fleet:
         self.most_moving = 0
         self.pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
         self.nodes = Informer(client, resources.NODES)
+        self.reports = Informer(client, resources.MACHINE_CONFIG_NODES)
+        self.configs = Informer(client, resources.MACHINE_CONFIGS)
         self._changed = asyncio.Event()
         self._answers: set[asyncio.Task[None]] = set()
-        self.pools.add_handler(lambda *_: self._changed.set())
+        for informer in (self.pools, self.reports, self.configs):
+            informer.add_handler(lambda *_: self._changed.set())
         self.nodes.add_handler(self._node_changed)
 
     def _node_changed(self, _: Node | None, node: Node | None) -> None:
@@ -136,6 +175,28 @@ class Fleet:
 
         await self.until(holds, f"{pool} updated with {machines} machines")
 
+    def reported_condition(self, node: str, type_: str) -> str:
+        """The message of a condition in the node's MachineConfigNode."""
+        report = self.reports.store.get(node)
+        found = cond.find(report.status.conditions, type_) if report else None
+        return found.message if found else ""
+
+    async def reported(self, nodes: int) -> None:
+        await self.until(lambda: len(self.reports.store) == nodes, f"{nodes} MachineConfigNodes")
+
+    async def config_when(self, name: str, holds: Callable[[MachineConfig], bool]) -> MachineConfig:
+        """MachineConfig `name`, once it is as it should be."""
+        found: list[MachineConfig] = []
+
+        def look() -> bool:
+            config = self.configs.store.get(name)
+            if config is not None and holds(config):
+                found.append(config)
+            return bool(found)
+
+        await self.until(look, f"{name} as expected")
+        return found[0]
+
     async def until(self, holds: Callable[[], bool], what: str) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
@@ -151,15 +212,20 @@ class Fleet:
 @contextlib.asynccontextmanager
 async def fleet(folder: Path) -> AsyncIterator[Fleet]:
     clock = SystemClock()
-    async with running(Settings(data_dir=folder)) as api, Client(load(api.kubeconfig)) as client:
+    async with (
+        running(Settings(data_dir=folder)) as api,
+        Client(load(api.kubeconfig)) as client,
+        Observed(load(api.kubeconfig)) as observed,
+    ):
         signer = authority.load(folder / "ca.crt", folder / "ca.key")
         installation = Installation(server=api.url, ca=signer.certificate_pem, version="0.1.0")
-        controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
-        made = Fleet(client, folder, api.url)
+        controllers = Controllers(observed, clock, authority=signer, pace=Pace(settle=0.0))
+        made = Fleet(client, observed, folder, api.url)
         tasks = [asyncio.create_task(process.run(client, installation, clock))]
         # The controllers' caches start when their kinds are served, as they would after a restart.
         tasks += [asyncio.ensure_future(part()) for part in controllers.parts.values()]
-        tasks += [asyncio.create_task(informer.run()) for informer in (made.pools, made.nodes)]
+        followed = (made.pools, made.nodes, made.reports, made.configs)
+        tasks += [asyncio.create_task(informer.run()) for informer in followed]
         try:
             await made.until(lambda: "worker" in made.pools.store, "installation")
             yield made
@@ -168,3 +234,16 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await controllers.close()
+
+
+@contextlib.asynccontextmanager
+async def another_operator(fleet: Fleet) -> AsyncIterator[None]:
+    """Beside the first, as when a new one starts before the old one has gone."""
+    ca = (fleet.folder / "ca.crt").read_bytes()
+    installation = Installation(server=fleet.server, ca=ca, version="0.1.0")
+    task = asyncio.create_task(process.run(fleet.client, installation, SystemClock()))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

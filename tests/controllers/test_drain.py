@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 from mco.api import names, resources
+from mco.api.core import Node
 from mco.api.crds import definitions
+from mco.api.meta import conditions as cond
 from mco.apiserver.server import Settings, running
 from mco.controllers.drain import DrainController
 from mco.kube.client import Client
 from mco.kube.config import load
-from mco.kube.errors import NotFoundError
+from mco.kube.errors import NotFoundError, from_answer
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
 from mco.runtime.clock import SystemClock
-from tests.controllers.fleet import Fleet
+from tests.controllers.fleet import Fleet, HandClock
 
 
 async def request(fleet: Fleet, node: str, key: str) -> None:
@@ -122,3 +128,92 @@ async def test_a_report_of_the_daemon_is_never_overwritten(tmp_path: Path) -> No
     assert (states["Updated"], states["UpdateComplete"], states["Uncordoned"]) == ("True", "True", "True")
     assert answered.metadata.annotation(names.LAST_APPLIED_DRAIN) == "uncordon-V2"
     assert not answered.spec.unschedulable
+
+
+class Told:
+    """The reasons of the events that were reported."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def event(self, regarding: object, type_: str, reason: str, message: str) -> None:
+        self.reasons.append(reason)
+
+
+class Refusing(Client):
+    """A server whose budgets let no pod go, until `lenient`."""
+
+    lenient = False
+
+    async def request(self, method: str, path: str, **more: Any) -> bytes:
+        if path.endswith("/eviction") and not self.lenient:
+            status = {"kind": "Status", "message": "the budget web needs 1 healthy pods", "code": 429}
+            raise from_answer(429, msgspec.json.encode(status), {})
+        return await super().request(method, path, **more)
+
+
+class Drain:
+    """One node that asks to be drained, with one pod, and its controller alone, on a clock of the test."""
+
+    def __init__(self, client: Refusing, nodes: Informer[Node]) -> None:
+        self.client = client
+        self.clock = HandClock()
+        self.told = Told()
+        self._controller = DrainController(client, nodes, self.told, self.clock)
+
+    async def look(self) -> float | None:
+        return await self._controller.reconcile("w1")
+
+    async def drained(self) -> tuple[str, str]:
+        report = await self.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+        found = cond.find(report.status.conditions, "Drained")
+        assert found is not None
+        return found.status, found.message
+
+
+@pytest.fixture
+async def alone(tmp_path: Path) -> AsyncIterator[Drain]:
+    async with running(Settings(data_dir=tmp_path)) as api, Refusing(load(api.kubeconfig)) as client:
+        for body in definitions():
+            await client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
+        metadata = {"name": "w1", "annotations": {names.DESIRED_DRAIN: "drain-V2"}}
+        await client.create(resources.NODES, {"metadata": metadata, "spec": {"unschedulable": True}})
+        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "V2"}}
+        await client.create(resources.MACHINE_CONFIG_NODES, {"metadata": {"name": "w1"}, "spec": spec})
+        await client.create(resources.PODS, pod("web", finalizers=["example.com/slow"]), namespace="default")
+        nodes = Informer(client, resources.NODES)
+        following = asyncio.create_task(nodes.run())
+        try:
+            await nodes.synced()
+            yield Drain(client, nodes)
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def test_a_refused_pod_is_named_at_once_and_asked_again_soon(alone: Drain) -> None:
+    assert await alone.look() == 5.0
+    text = "Draining... pod default/web: the budget web needs 1 healthy pods"
+    assert await alone.drained() == ("Unknown", text)
+    alone.clock.seconds += 90.0
+    assert await alone.look() == 60.0
+    alone.client.lenient = True
+    alone.clock.seconds += 60.0
+    assert await alone.look() == 1.0
+    await alone.client.patch(resources.PODS, "web", {"metadata": {"finalizers": None}}, namespace="default")
+    assert await alone.look() is None
+    assert await alone.drained() == ("True", "Drained Node w1")
+    assert alone.told.reasons == []
+
+
+async def test_pods_that_do_not_end_are_told_and_looked_at_less_often(alone: Drain) -> None:
+    alone.client.lenient = True
+    began, pauses = alone.clock.seconds, []
+    while alone.clock.seconds < began + 4000.0:
+        pause = await alone.look() or 0.0
+        pauses.append(pause)
+        alone.clock.seconds += 90.0 if pause == 1.0 else pause
+    assert set(pauses) == {1.0, 60.0, 300.0}
+    assert pauses.count(60.0) == 5
+    assert set(alone.told.reasons) == {"DrainThresholdExceeded", "DrainFailed"}
+    assert alone.told.reasons.count("DrainFailed") == 1

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mco.api import names, resources
 from mco.api.meta import conditions as cond
 from mco.controllers.nodelife import GRACE, NodeLifeController
-from tests.controllers.fleet import Fleet
-
-
-class HandClock:
-    """Moves when the test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.kube.errors import Unreachable
+from tests.controllers.fleet import Fleet, HandClock
 
 
 def lease(renewed: str) -> dict[str, Any]:
@@ -84,3 +70,25 @@ async def seen(controller: NodeLifeController, renewed: str) -> None:
 
     controller.leases.add_handler(look)
     await asyncio.wait_for(arrived.wait(), 10)
+
+
+class _Away(Client):
+    """A server that does not answer."""
+
+    async def get(self, res: Any, name: str, **more: Any) -> Any:
+        raise Unreachable("no answer")
+
+
+async def test_nobody_is_blamed_while_the_server_is_away(fleet: Fleet) -> None:
+    """No node can renew its lease then; all of them have their time again when it is back."""
+    clock = HandClock()
+    await fleet.node("w1", "worker")
+    await fleet.until(lambda: ready(fleet) == "True", "Ready")
+    async with _Away(load(fleet.folder / "kubeconfig")) as away:
+        controller = NodeLifeController(away, fleet.nodes, clock)
+        assert await controller.reconcile("w1") == GRACE
+        clock.seconds += 3 * GRACE
+        assert await controller.reconcile("w1") == GRACE
+        clock.seconds += GRACE - 1
+        assert await controller.reconcile("w1") == 1.0
+    assert ready(fleet) == "True"

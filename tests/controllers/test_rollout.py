@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from mco.api import names, resources
-from tests.controllers.fleet import Fleet
+from tests.controllers.fleet import Fleet, another_operator
 
 
 async def test_a_change_travels_from_machineconfig_to_updated_pool(fleet: Fleet) -> None:
@@ -200,3 +202,113 @@ async def test_a_node_gets_its_report_and_loses_it(fleet: Fleet) -> None:
     assert report.spec.config_version.desired == first
     await fleet.client.delete(resources.NODES, "w0")
     await fleet.updated(0)
+
+
+async def test_a_node_costs_one_patch_and_its_report_another(fleet: Fleet) -> None:
+    """However many nodes there are: no reads, no patch for the taint, none for what is known."""
+    await fleet.file("50-a", "one")
+    first = await fleet.rendered()
+    for number in range(6):
+        await fleet.node(f"w{number}", "worker", current=first)
+    await fleet.client.patch(resources.MACHINE_CONFIG_POOLS, "worker", {"spec": {"maxUnavailable": "100%"}})
+    topology = names.CONTROL_PLANE_TOPOLOGY
+    await fleet.until(
+        lambda: all(fleet.annotation(f"w{n}", topology) == "External" for n in range(6)), "topology"
+    )
+    await fleet.updated(6)
+    await fleet.reported(6)
+    fleet.controllers.requests.clear()
+    await fleet.file("50-a", "two")
+    await fleet.updated(6, config=await fleet.rendered(other_than=first))
+    requests = fleet.controllers.requests
+    assert requests["PATCH", "nodes"] == 6
+    assert requests["PATCH", "machineconfignodes"] == 6
+    assert requests["GET", "nodes"] == requests["GET", "machineconfignodes"] == 0
+    assert requests["GET", "machineconfigs"] == 1
+
+
+async def test_a_changed_rendered_config_is_put_back(fleet: Fleet) -> None:
+    await fleet.file("50-a", "one")
+    target = await fleet.rendered()
+    before = await fleet.client.get(resources.MACHINE_CONFIGS, target)
+    spec = {"kernelArguments": ["evil"], "config": {"passwd": {"users": [{"name": "evil"}]}}}
+    await fleet.client.patch(resources.MACHINE_CONFIGS, target, {"spec": spec})
+    assert (
+        await fleet.config_when(target, lambda c: c.spec == before.spec)
+    ).metadata.uid == before.metadata.uid
+
+
+async def test_a_deleted_rendered_config_is_made_again(fleet: Fleet) -> None:
+    await fleet.file("50-a", "one")
+    target = await fleet.rendered()
+    before = await fleet.client.get(resources.MACHINE_CONFIGS, target)
+    await fleet.client.delete(resources.MACHINE_CONFIGS, target)
+    again = await fleet.config_when(target, lambda c: c.metadata.uid != before.metadata.uid)
+    assert again.spec == before.spec
+
+
+async def test_a_pool_that_is_deleted_gives_its_nodes_back(fleet: Fleet) -> None:
+    selector = {"key": names.ROLE_LABEL, "operator": "In", "values": ["worker", "edge"]}
+    body = {
+        "metadata": {"name": "edge"},
+        "spec": {
+            "machineConfigSelector": {"matchExpressions": [selector]},
+            "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/edge": ""}},
+        },
+    }
+    await fleet.client.create(resources.MACHINE_CONFIG_POOLS, body)
+    await fleet.file("50-a", "one")
+    target = await fleet.rendered("edge")
+    await fleet.node("e0", "worker", "edge", current=target)
+    await fleet.updated(1, "edge")
+    await fleet.updated(0)
+    await fleet.client.delete(resources.MACHINE_CONFIG_POOLS, "edge")
+    await fleet.updated(1, config=await fleet.rendered())
+    assert fleet.annotation("e0", names.CURRENT_CONFIG) == await fleet.rendered()
+
+
+async def test_a_newborn_whose_labels_cannot_be_derived_is_not_moved(fleet: Fleet) -> None:
+    pools = {"key": "site", "operator": "In", "values": ["a", "b"]}
+    roles = {"key": names.ROLE_LABEL, "operator": "In", "values": ["worker", "edge"]}
+    spec = {
+        "machineConfigSelector": {"matchExpressions": [roles]},
+        "nodeSelector": {"matchExpressions": [pools]},
+    }
+    await fleet.client.create(resources.MACHINE_CONFIG_POOLS, {"metadata": {"name": "edge"}, "spec": spec})
+    await fleet.file("50-a", "one")
+    born_with = await fleet.rendered("edge")
+    await fleet.node("e0", "worker", current=born_with, **{names.FIRST_PIVOT_CONFIG: born_with})
+    await fleet.until(lambda: fleet.pool().status.machine_count == 1, "counted")
+    assert fleet.condition("Updating") == "True"
+    assert fleet.annotation("e0", names.DESIRED_CONFIG) == born_with
+
+
+async def test_what_the_operator_owns_comes_back(fleet: Fleet) -> None:
+    """A deleted pool, and a ControllerConfig that somebody changed: rendering goes on."""
+    await fleet.file("50-a", "one")
+    first = await fleet.rendered()
+    changed = {"spec": {"clusterDNSIP": "10.0.0.1"}}
+    await fleet.client.patch(resources.CONTROLLER_CONFIGS, names.CONTROLLER_CONFIG, changed)
+    await fleet.file("50-a", "two")
+    await fleet.rendered(other_than=first)
+    uid = fleet.pool("master").metadata.uid
+    await fleet.client.delete(resources.MACHINE_CONFIG_POOLS, "master")
+    await fleet.until(lambda: fleet.pool("master").metadata.uid not in ("", uid), "master again")
+
+
+async def test_a_restarted_operator_keeps_the_reports(fleet: Fleet) -> None:
+    await fleet.file("50-a", "one")
+    first = await fleet.rendered()
+    for number in range(3):
+        await fleet.node(f"w{number}", "worker", current=first)
+    await fleet.reported(3)
+    before = {r.name: r.metadata.uid for r in fleet.reports.store.values()}
+    seen: list[str] = []
+    fleet.reports.add_handler(lambda _, new: seen.append("gone") if new is None else None)
+    async with asyncio.timeout(20), another_operator(fleet):
+        await fleet.client.delete(resources.NODES, "w2")
+        await fleet.until(lambda: "w2" not in fleet.reports.store, "the report of the deleted node is gone")
+    assert seen == ["gone"]
+    assert {r.name: r.metadata.uid for r in fleet.reports.store.values()} == {
+        n: before[n] for n in ("w0", "w1")
+    }

@@ -255,3 +255,23 @@ async def test_a_node_lease_is_made_once_and_then_renewed(api: Client) -> None:
     assert (kept.spec.holder_identity, kept.spec.lease_duration_seconds) == ("w1", 40)
     assert parse_rfc3339(kept.spec.renew_time or "") == clock.time
     assert kept.metadata.owner_references == (owner,)
+
+
+async def test_a_closed_recorder_has_written_what_it_was_told_and_takes_no_more(api: Client) -> None:
+    recorder = Recorder(api, "test", "default")
+    about = ObjectReference(kind="Node", name="w1")
+    recorder.event(about, NORMAL, "R", "before")
+    await recorder.close()
+    recorder.event(about, NORMAL, "R", "after")
+    await recorder.flush()
+    assert [e.message for e in (await api.list(EVENTS, namespace="default")).items] == ["before"]
+    assert recorder.dropped == 1
+
+
+async def test_a_server_that_is_away_does_not_hold_up_closing() -> None:
+    async with Client(Cluster(server="https://127.0.0.1:1")) as nowhere:
+        recorder = Recorder(nowhere, "test", "default")
+        for number in range(100):
+            recorder.event(ObjectReference(kind="Node", name="w1"), NORMAL, "R", f"message {number}")
+        async with asyncio.timeout(5):
+            await recorder.close(patience=0.1)
