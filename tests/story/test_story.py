@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mco.api import names
 from tests.story.world import World, file, kernel_argument, pool, told
 
 
@@ -15,28 +14,29 @@ def test_a_change_from_creation_to_report(tmp_path: Path) -> None:
     async def story(world: World) -> None:
         await world.apply(file("00-base", "/etc/motd", "managed"))
         await world.boot("worker-1", "worker-2")
-        for machine in world.machines.values():
+        for machine in world.machines:
             assert machine.read("/etc/motd") == "managed"
             assert machine.reboots == 0
 
-        await world.pause("worker")
-        await world.apply(file("50-tuning", "/etc/tuning.conf", "fast"), kernel_argument("60-smt", "nosmt"))
-        await world.pause("worker", False)
-        target = await world.updated(made_of=("00-base", "50-tuning", "60-smt"))
-        for name, machine in world.machines.items():
+        async with world.paused("worker"):
+            await world.apply(
+                file("50-tuning", "/etc/tuning.conf", "fast"), kernel_argument("60-smt", "nosmt")
+            )
+        target = await world.updated("worker", made_of=["00-base", "50-tuning", "60-smt"])
+        for machine in world.machines:
             assert machine.read("/etc/tuning.conf") == "fast"
-            assert "nosmt" in machine.machine.host.kernel.running()
+            assert "nosmt" in machine.kernel_arguments
             assert machine.reboots == 1
-            assert world.annotation(name, names.CURRENT_CONFIG) == target
+            assert world.current_config(machine.name) == target
+        assert world.most_away == 1
 
-        await world.pause("worker")
-        await world.delete("50-tuning")
-        await world.delete("60-smt")
-        await world.pause("worker", False)
-        await world.updated(made_of=("00-base",))
-        for machine in world.machines.values():
-            await world.until(lambda m=machine: not m.root.exists("/etc/tuning.conf"), "the file is gone")  # type: ignore[misc]
-            assert "nosmt" not in machine.machine.host.kernel.running()
+        async with world.paused("worker"):
+            await world.delete("50-tuning", "60-smt")
+        await world.updated("worker", made_of=["00-base"])
+        for machine in world.machines:
+            assert not machine.has("/etc/tuning.conf")
+            assert "nosmt" not in machine.kernel_arguments
+            assert machine.reboots == 2
 
     told(tmp_path, story)
 
@@ -51,15 +51,11 @@ def test_a_machine_of_a_custom_pool_is_born_where_it_belongs(tmp_path: Path) -> 
             file("10-site", "/etc/site.conf", "warehouse", role="edge"),
         )
         await world.boot("edge-1", pool="edge")
-        edge = world.machines["edge-1"]
-        assert (edge.read("/etc/motd"), edge.read("/etc/site.conf")) == ("managed", "warehouse")
+        (edge,) = world.machines
+        assert edge.read("/etc/motd") == "managed"
+        assert edge.read("/etc/site.conf") == "warehouse"
         assert edge.reboots == 0
-        node = world.nodes.store.get("edge-1")
-        assert node is not None
-        roles = {
-            key.removeprefix(names.NODE_ROLE_PREFIX) for key in node.metadata.labels or {} if "role" in key
-        }
-        assert {"worker", "edge"} <= roles
+        assert world.roles("edge-1") == {"edge", "worker"}
 
     told(tmp_path, story)
 
@@ -70,20 +66,19 @@ def test_a_bad_config_stops_at_one_machine_and_its_removal_heals_it(tmp_path: Pa
 
     async def story(world: World) -> None:
         await world.apply(file("00-base", "/etc/motd", "managed"))
-        await world.boot("worker-1", "worker-2")
-        first = world.pool().spec.configuration.name
+        good = await world.boot("worker-1", "worker-2")
 
         await world.apply(file("50-bad", "/etc/motd/below", "x"))
-        await world.until(lambda: world.condition("Degraded")[0] == "True", "degraded")
-        assert "/etc/motd/below" in world.condition("NodeDegraded")[1]
-        assert world.pool().status.degraded_machine_count == 1
-        states = [world.annotation(name, names.CURRENT_CONFIG) for name in world.machines]
-        assert states == [first, first]
+        complaint = await world.degraded("worker")
+        assert "/etc/motd/below" in complaint
+        assert world.pool("worker").status.degraded_machine_count == 1
+        assert {world.current_config(machine.name) for machine in world.machines} == {good}
 
         await world.delete("50-bad")
-        assert await world.updated(made_of=("00-base",)) == first
-        await world.until(lambda: world.condition("Degraded")[0] == "False", "healed")
-        assert all(machine.reboots == 0 for machine in world.machines.values())
-        assert all(machine.read("/etc/motd") == "managed" for machine in world.machines.values())
+        assert await world.updated("worker", made_of=["00-base"]) == good
+        await world.healed("worker")
+        for machine in world.machines:
+            assert machine.read("/etc/motd") == "managed"
+            assert machine.reboots == 0
 
     told(tmp_path, story)
