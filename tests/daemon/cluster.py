@@ -181,9 +181,8 @@ async def running(folder: Path) -> AsyncIterator[Cluster]:
             signer = authority.load(folder / "ca.crt", folder / "ca.key")
             join = JoinController(client, cluster.nodes, signer, recorder, clock)
             requests = Reconciler("join", join.reconcile_request)
-            running = (cluster.nodes, cluster.reports, cluster.events, loop, join.secrets)
+            running = (cluster.nodes, cluster.reports, cluster.events, loop)
             parts = [asyncio.create_task(part.run()) for part in running]
-            await join.secrets.synced()
             join.requests.add_handler(requests.changed)
             parts += [asyncio.create_task(part.run()) for part in (join.requests, requests)]
             try:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +21,7 @@ from mco.host.machine import Host
 from mco.host.resolve import Resolver, openat2, walk
 from mco.host.root import Root
 from tests.contract.host.subjects import FakeSubject, LabOfOne, Subject
-
-_MOUNT = "mco-small-"
+from tests.smalldisk import small_disk
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -91,27 +88,6 @@ def host(subject: Subject) -> Host:
 
 @pytest.fixture
 def mounted() -> Iterator[Path]:
-    """A root of its own file system, 64 KiB large, for what only a real one refuses.
-
-    It is mounted beside pytest's own folders: one that outlives a killed run would keep every later run from
-    removing them. What a killed run left is unmounted here."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_MOUNT}*"):
-        if not _alive(int(left.name.removeprefix(_MOUNT).partition("-")[0])):
-            _unmount(left)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_MOUNT}{os.getpid()}-"))
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", str(folder)], check=True)
+    """A root of its own file system, 64 KiB large."""
+    with small_disk("64k") as folder:
         yield folder
-    finally:
-        _unmount(folder)
-
-
-def _unmount(folder: Path) -> None:
-    """Whoever still holds it open, it is out of the way afterwards."""
-    if folder.is_mount():
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-    folder.rmdir()
-
-
-def _alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()

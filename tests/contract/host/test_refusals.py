@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 from collections.abc import Iterator
-from io import RawIOBase
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from mco.host.journal import Journal
 from mco.host.preimage import capture, restore
 from mco.host.root import Root
 from tests.contract.host.conftest import needs_root
+from tests.smalldisk import fill, remount
 
 pytestmark = needs_root
 
@@ -24,19 +24,6 @@ pytestmark = needs_root
 def small(mounted: Path) -> Iterator[Root]:
     with Root(mounted) as root:
         yield root
-
-
-def write_forever(file: RawIOBase, data: bytes) -> None:
-    while True:
-        file.write(data)
-
-
-def fill(folder: Path) -> None:
-    """Takes all the room that is left."""
-    with (folder / "ballast").open("wb", buffering=0) as ballast:
-        for size in (4096, 1):
-            with pytest.raises(OSError, match="No space left"):
-                write_forever(ballast, b"x" * size)
 
 
 def test_a_full_disk_loses_nothing_and_works_again_when_there_is_room(small: Root, mounted: Path) -> None:
@@ -95,7 +82,7 @@ def test_a_journal_on_a_full_disk_refuses_the_action_and_stays_whole(small: Root
 
 def test_a_read_only_file_system_is_named_and_changes_nothing(small: Root, mounted: Path) -> None:
     small.write("/etc/motd", b"old")
-    subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
+    remount(mounted, "ro")
     with pytest.raises(FileError, match=r"^write /etc/motd: read-only file system$") as caught:
         small.write("/etc/motd", b"new")
     assert "mount the file system writable" in caught.value.hint
@@ -103,7 +90,7 @@ def test_a_read_only_file_system_is_named_and_changes_nothing(small: Root, mount
         small.mkdir("/var/lib")
     with pytest.raises(FileError, match=r"^remove /etc/motd: read-only file system$"):
         small.remove("/etc/motd")
-    subprocess.run(["mount", "-o", "remount,rw", str(mounted)], check=True)
+    remount(mounted, "rw")
     small.write("/etc/motd", b"new")
     assert small.read("/etc/motd") == b"new"
 
