@@ -54,6 +54,13 @@ class Running:
             self.process.wait()
 
 
+def kubectl(kubeconfig: Path, *argv: str, given: str = "") -> str:
+    command = ["kubectl", f"--kubeconfig={kubeconfig}", *argv]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def children_of(pid: int) -> dict[str, int]:
     """The components below a running `mco up`, by command."""
     found: dict[str, int] = {}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mco.lab import checks
-from tests.fleet.program import Running
+from tests.fleet.program import Running, kubectl
 
 Start = Callable[..., Running]
 TOUR = ("up", "--machines", "3", "--tour")
@@ -53,18 +52,14 @@ def test_a_crashed_machine_comes_back_and_finishes(mco: Start, home: Path) -> No
     up.until("Running until Ctrl-C")
     kubeconfig = home / "state/mco/instances/default/api/kubeconfig"
 
-    def kubectl(*argv: str) -> str:
-        command = ["kubectl", f"--kubeconfig={kubeconfig}", *argv]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
-
     examples = Path(__file__).parents[2] / "examples/rollout"
-    kubectl("apply", "-f", str(examples / "70-kernel-argument.yaml"))
+    kubectl(kubeconfig, "apply", "-f", str(examples / "70-kernel-argument.yaml"))
     crash = mco("lab", "crash", "worker-1")
     assert crash.ended() == 0, crash.output
-    kubectl("wait", "mcp/worker", "--for=condition=Updated", "--timeout=60s")
+    kubectl(kubeconfig, "wait", "mcp/worker", "--for=condition=Updated", "--timeout=60s")
 
     def arrived() -> bool:
-        pool = json.loads(kubectl("get", "mcp", "worker", "-o", "json"))
+        pool = json.loads(kubectl(kubeconfig, "get", "mcp", "worker", "-o", "json"))
         return (
             pool["status"]["configuration"]["name"] == pool["spec"]["configuration"]["name"]
             and "70-kernel-argument" in {s["name"] for s in pool["spec"]["configuration"]["source"]}

@@ -46,8 +46,16 @@ def command(name: str, machines: int, tour: bool, directories: bool, settle: flo
     async def run() -> bool:
         task = asyncio.current_task()
         assert task is not None
+
+        def stop() -> None:
+            # Once: a second Ctrl-C must not interrupt the cleaning up after the first.
+            if task.cancelling():
+                screen.say("still cleaning up")
+            else:
+                task.cancel()
+
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+            asyncio.get_running_loop().add_signal_handler(number, stop)
         return await up(wish, screen)
 
     try:

@@ -39,22 +39,28 @@ def program() -> list[str]:
 
 
 class Supervisor:
-    """`run` keeps one component alive until it is cancelled, then stops it with SIGTERM."""
+    """`run` keeps one component alive until it is cancelled, then stops it with SIGTERM. `failures` counts
+    the lives in a row that ended soon, `trouble` says how the last one did."""
 
     def __init__(self, component: Component) -> None:
         self.component = component
-        self.starts = 0
-        self.pid: int | None = None
+        self.failures = 0
+        self.trouble = ""
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        failures = 0
         while True:
             began = loop.time()
-            code = await self.once()
-            failures = 0 if loop.time() - began > _STABLE_SECONDS else failures + 1
-            pause = _PAUSES[min(failures, len(_PAUSES)) - 1] if failures else _PAUSES[0]
-            _log.warning("component ended", component=self.component.name, code=code, again_in=pause)
+            try:
+                self.trouble = describe_exit(await self.once())
+            except OSError as error:
+                # No file for its output, or no process to be had: a full disk is not the end of everything.
+                self.trouble = str(error)
+            self.failures = 1 if loop.time() - began > _STABLE_SECONDS else self.failures + 1
+            pause = _PAUSES[min(self.failures, len(_PAUSES)) - 1]
+            _log.warning(
+                "component ended", component=self.component.name, trouble=self.trouble, again_in=pause
+            )
             await asyncio.sleep(pause)
 
     async def once(self) -> int:
@@ -70,12 +76,9 @@ class Supervisor:
                 # A terminal's Ctrl-C is the parent's business: it stops the children in order.
                 start_new_session=True,
             )
-        self.starts += 1
-        self.pid = process.pid
         try:
             return await process.wait()
         finally:
-            self.pid = None
             await asyncio.shield(_stop(process))
 
 
@@ -90,6 +93,11 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+
+
+def describe_exit(code: int) -> str:
+    """A process's end in words; a negative code is the signal that ended it."""
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 def last_lines(path: Path, count: int = 5) -> Sequence[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
+import errno
+import socket
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from mco.api import bootstraptokens, names, resources
-from mco.api.bootstraptokens import BootstrapToken
-from mco.base.errors import MCOError, Unavailable
+from mco.base.errors import Conflict, MCOError, Unavailable
+from mco.configserver.tokens import new_token
 from mco.fleet import commands
 from mco.fleet.components import Component, Supervisor, last_lines
 from mco.fleet.instance import Instance, Ports
@@ -26,6 +27,8 @@ from mco.pki import files, kubeconfig
 from mco.runtime.clock import SystemClock
 
 _PATIENCE = 30.0
+_PORT_PATIENCE = 5.0
+_ATTEMPTS = 3
 _POLL = 0.03
 _IDENTITIES = ("operator", "controller", "configserver")
 TOKEN_LIFETIME = timedelta(hours=24)
@@ -47,13 +50,7 @@ class ControlPlane:
 
     async def source(self, machine: str, pool: str) -> Source:
         """Where machine `machine` gets its config: with a token that is for it alone and lasts a day."""
-        token = BootstrapToken(
-            id=_random(bootstraptokens.ID_LENGTH),
-            secret=_random(bootstraptokens.SECRET_LENGTH),
-            pool=pool,
-            machine=machine,
-            expiration=SystemClock().now() + TOKEN_LIFETIME,
-        )
+        token = new_token(pool, SystemClock().now(), TOKEN_LIFETIME, machine)
         body = bootstraptokens.to_secret(token)
         create = partial(self.client.create, resources.SECRETS, body, namespace=bootstraptokens.NAMESPACE)
         # An answer that got lost: the token is there.
@@ -69,8 +66,10 @@ class ControlPlane:
 @contextlib.asynccontextmanager
 async def control_plane(instance: Instance, address: str, settle: float) -> AsyncIterator[ControlPlane]:
     """Runs the components until the block ends; yields when the installation is complete and the config
-    server listens. Raises Unavailable, with the end of its log, when a component does not come up."""
+    server listens. Raises Unavailable, with the end of its log, when a component does not come up, Conflict
+    when somebody else has one of the instance's ports."""
     ports = instance.ports(address)
+    await _until_free(instance, ("127.0.0.1", address), ports)
     server = _url(address, ports.api)
     _prepare(instance, server, address)
     first = commands.api_server(instance, ports, address)
@@ -79,13 +78,13 @@ async def control_plane(instance: Instance, address: str, settle: float) -> Asyn
         commands.controller(instance, settle),
         commands.config_server(instance, ports, address, server),
     )
-    async with _running([first]):
-        await _until(_exists(instance.kubeconfig), first)
+    async with _running([first]) as (api_server,):
+        await _until(_exists(instance.kubeconfig), api_server)
         async with Client(load(instance.kubeconfig), user_agent="mco-up") as client:
-            await _until(_ready(client), first)
-            async with _running(others):
-                await _until(_installed(client), others[0])
-                await _until(_listening(address, ports.config), others[2])
+            await _until(_ready(client), api_server)
+            async with _running(others) as (operator, _, config_server):
+                await _until(_installed(client), operator)
+                await _until(_listening(address, ports.config), config_server)
                 yield ControlPlane(instance, ports, address, client)
 
 
@@ -105,31 +104,58 @@ def _prepare(instance: Instance, server: str, address: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _running(components: Iterable[Component]) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(Supervisor(component).run()) for component in components]
+async def _running(components: Iterable[Component]) -> AsyncIterator[list[Supervisor]]:
+    supervisors = [Supervisor(component) for component in components]
+    tasks = [asyncio.create_task(supervisor.run()) for supervisor in supervisors]
     try:
-        yield
+        yield supervisors
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _until(condition: AsyncIterator[bool], component: Component) -> None:
-    """Waits for a component that is starting; there is nothing yet that could be watched."""
+async def _until_free(instance: Instance, addresses: Iterable[str], ports: Ports) -> None:
+    """Components of a run that was killed need a moment to end; anybody else keeps the port."""
+    end = asyncio.get_running_loop().time() + _PORT_PATIENCE
+    for address in dict.fromkeys(addresses):
+        while taken := [port for port in (ports.api, ports.config) if not _is_free(address, port)]:
+            if asyncio.get_running_loop().time() > end:
+                raise Conflict(
+                    f"port {taken[0]} on {address} is taken by another process",
+                    subject=f"instance/{instance.name}",
+                    hint="its machines know this port: end what listens there, or start anew: "
+                    f"mco down --name {instance.name} --purge",
+                )
+            await asyncio.sleep(_POLL)
+
+
+def _is_free(address: str, port: int) -> bool:
     try:
+        socket.create_server((address, port)).close()
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
+    return True
+
+
+async def _until(condition: AsyncIterator[bool], supervisor: Supervisor) -> None:
+    """Waits for a component that is starting; there is nothing yet that could be watched."""
+    name, trouble = supervisor.component.name, f"is not ready after {_PATIENCE:g} s"
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             async for reached in condition:
                 if reached:
                     return
+                if supervisor.failures >= _ATTEMPTS:
+                    trouble = f"does not start: it {supervisor.trouble}, {supervisor.failures} times in a row"
+                    break
                 await asyncio.sleep(_POLL)
-    except TimeoutError:
-        said = "\n".join(last_lines(component.log))
-        raise Unavailable(
-            f"{component.name} is not ready after {_PATIENCE:g} s",
-            path=str(component.log),
-            hint=f"it said last:\n{said}" if said else "",
-        ) from None
+    said = "\n".join(last_lines(supervisor.component.log))
+    raise Unavailable(
+        f"{name} {trouble}",
+        path=str(supervisor.component.log),
+        hint=f"it said last:\n{said}" if said else "",
+    )
 
 
 async def _exists(path: Path) -> AsyncIterator[bool]:
@@ -168,7 +194,3 @@ async def _listening(address: str, port: int) -> AsyncIterator[bool]:
 
 def _url(address: str, port: int) -> str:
     return f"https://{address}:{port}"
-
-
-def _random(length: int) -> str:
-    return "".join(secrets.choice(bootstraptokens.ALPHABET) for _ in range(length))

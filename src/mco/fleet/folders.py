@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator
 
 from mco.base.errors import HostError, MCOError, Unsupported
 from mco.daemon.provision import provision
-from mco.fleet.components import Component, Supervisor
+from mco.fleet.components import Component, Supervisor, describe_exit, last_lines
 from mco.fleet.hosts import OFF, FileFacts, Phase, UnitFacts
 from mco.fleet.instance import Instance
 from mco.host.fake import FakeMachine
@@ -80,17 +80,28 @@ class FolderMachine:
             await self._provision()
         self.boots = 1
         while True:
-            self._set(State.BOOTING)
-            if await self._run("firstboot") == 0 and not await asyncio.to_thread(self._reboots):
-                self._set(State.RUNNING)
-                await self._run("start", "--register-node")
-            if await asyncio.to_thread(self._reboots):
-                self._set(State.REBOOTING)
-                await asyncio.to_thread(self._boot)
-                self.boots += 1
-            else:
-                # The daemon failed; its service manager would try again.
-                await asyncio.sleep(_RETRY_SECONDS)
+            try:
+                await self._one_boot()
+            except (MCOError, OSError) as error:
+                await self._failed(str(error))
+
+    async def _one_boot(self) -> None:
+        self._set(State.BOOTING, self.note)
+        code = await self._run("firstboot")
+        if code == 0 and not await asyncio.to_thread(self._reboots):
+            self._set(State.RUNNING)
+            code = await self._run("start", "--register-node")
+        if await asyncio.to_thread(self._reboots):
+            self._set(State.REBOOTING)
+            await asyncio.to_thread(self._boot)
+            self.boots += 1
+        else:
+            await self._failed(" ".join((describe_exit(code), *last_lines(self._log, 1))))
+
+    async def _failed(self, note: str) -> None:
+        """The daemon's service manager would try again, too."""
+        self._set(State.BOOTING, note)
+        await asyncio.sleep(_RETRY_SECONDS)
 
     async def _provision(self) -> None:
         self._set(State.PROVISIONING)

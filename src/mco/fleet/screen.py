@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -48,7 +49,9 @@ class Lines:
         self._said: dict[str, str] = {}
 
     def say(self, text: str = "") -> None:
-        print(text, file=self._out, flush=True)
+        # A reader that has gone must not keep anybody from cleaning up.
+        with contextlib.suppress(OSError):
+            print(text, file=self._out, flush=True)
 
     def show(self, rows: Iterable[Row]) -> None:
         for row in rows:
@@ -86,7 +89,8 @@ class Live:
         self._live: RichLive | None = None
 
     def say(self, text: str = "") -> None:
-        self._console.print(text, markup=False)
+        with contextlib.suppress(OSError):
+            self._console.print(text, markup=False)
 
     def show(self, rows: Iterable[Row]) -> None:
         from rich.live import Live as RichLive
@@ -109,7 +113,8 @@ class Live:
 
     def close(self) -> None:
         if self._live is not None:
-            self._live.stop()
+            with contextlib.suppress(OSError):
+                self._live.stop()
             self._live = None
 
     def _table(self) -> Table:

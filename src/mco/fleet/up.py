@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mco.api import names
-from mco.base.errors import MCOError
+from mco.base.errors import MCOError, Unavailable
 from mco.daemon import units
 from mco.fleet import evidence, running, seed, tour
 from mco.fleet.control import ControlPlane, control_plane
@@ -21,7 +21,8 @@ from mco.fleet.hosts import Hosts, Machine
 from mco.fleet.instance import Instance, folder_of, tour_folder_of
 from mco.fleet.real import RealHosts
 from mco.fleet.screen import Screen
-from mco.fleet.watch import News, Watch, all_running, all_updated
+from mco.fleet.view import FleetView
+from mco.fleet.watch import News, Watch, all_running, all_updated, any_degraded, blockers
 from mco.lab import checks
 from mco.lab.events import Listener
 from mco.lab.instance import open_lab
@@ -79,13 +80,12 @@ def layout(count: int, known: list[str], *, edge: bool) -> dict[str, str]:
 async def _live(
     wish: Wish, plane: ControlPlane, hosts: Hosts, pools: Mapping[str, str], watch: Watch, screen: Screen
 ) -> bool:
-    await watch.until(lambda fleet: all(p.served for p in fleet.pools), "rendering")
+    needed = set(pools.values())
+    await watch.until(lambda fleet: needed <= {p.name for p in fleet.pools if p.served}, "rendering")
     machines: list[Machine] = []
     for name, pool in pools.items():
         machines.append(hosts.start(name, await plane.source(name, pool)))
-    # A fleet that continues was updated when it was stopped: that its machines run again is news.
-    await watch.until(lambda fleet: all_updated(fleet, pools) and all_running(hosts, pools), "first boot")
-    good = True
+    good = await _until_up(wish, hosts, pools, watch, screen)
     if wish.tour:
         findings = await tour.roll(
             plane.client, watch, machines, pools, plane.instance.folder, screen, real=hosts.real
@@ -103,6 +103,28 @@ async def _live(
         screen.calm()
         await watch.follow()
     return good
+
+
+async def _until_up(wish: Wish, hosts: Hosts, pools: Mapping[str, str], watch: Watch, screen: Screen) -> bool:
+    """Waits for the machines. A tour fails without them; anything else runs on, so that a person can look at
+    what is wrong and put it right."""
+
+    def settled(fleet: FleetView) -> bool:
+        # A fleet that continues was updated when it was stopped: that its machines run again is news.
+        reached = all_updated(fleet, pools) or (not wish.tour and any_degraded(fleet, pools))
+        return reached and all_running(hosts, pools)
+
+    try:
+        await watch.until(settled, "first boot")
+    except Unavailable as error:
+        if wish.tour:
+            raise
+        screen.say(error.message)
+    if all_updated(watch.fleet(), pools):
+        return True
+    for line in blockers(watch.fleet()):
+        screen.say(line)
+    return False
 
 
 def _what_next(wish: Wish, instance: Instance) -> str:

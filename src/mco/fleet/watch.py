@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
 from mco.api import resources
@@ -115,12 +116,19 @@ def row(name: str, pool: str, phase: Phase, node: NodeView | None) -> Row:
 
 
 def all_updated(fleet: FleetView, machines: Mapping[str, str]) -> bool:
-    """Whether every pool has reached its target, with all the machines that belong to it."""
-    wanted = {pool: list(machines.values()).count(pool) for pool in machines.values()}
+    """Whether every pool has reached its target, with all the machines that belong to it. A pool without
+    machines that cannot be rendered holds up nobody."""
+    wanted = Counter(machines.values())
     return all(
-        pool.config and pool.updated and not pool.updating and pool.machines == wanted.get(pool.name, 0)
+        pool.config and pool.updated and not pool.updating and pool.machines == wanted[pool.name]
         for pool in fleet.pools
+        if pool.name in wanted or (pool.config and not pool.degraded)
     )
+
+
+def any_degraded(fleet: FleetView, machines: Mapping[str, str]) -> bool:
+    """Whether a pool of these machines waits for a person."""
+    return any(pool.degraded for pool in fleet.pools if pool.name in machines.values())
 
 
 def all_running(hosts: Hosts, machines: Iterable[str]) -> bool:
