@@ -7,6 +7,10 @@ import msgspec
 from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import APIStruct, Object
 
+UNITS_FAILED = "UnitsFailed"
+"""An additive condition: units of the config that did not start. It never degrades a node (design.md 10,
+meaning)."""
+
 
 class Reference(APIStruct, frozen=True, kw_only=True):
     name: str = ""

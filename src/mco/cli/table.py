@@ -1,8 +1,12 @@
-"""Plain tables, as kubectl prints them."""
+"""Plain tables, as kubectl prints them, and findings as every command prints them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mco.api.findings import Finding
 
 _GAP = "   "
 
@@ -17,3 +21,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in (header, *cells)
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def describe_finding(finding: Finding) -> str:
+    """Level, object, path and sentence; below it the place and what to do."""
+    where = " ".join(filter(None, (finding.subject, finding.path)))
+    lines = [f"{finding.level}: {where}: {finding.message}"]
+    if finding.place:
+        lines.append(f"  at: {finding.place}")
+    if finding.hint:
+        lines.append(f"  hint: {finding.hint}")
+    return "\n".join(lines)

@@ -48,26 +48,17 @@ def command(paths: tuple[str, ...], recursive: bool, output: str) -> None:
 
 def _text(findings: Sequence[Finding], manifests: Manifests) -> str:
     from mco.api.findings import errors
+    from mco.cli.table import describe_finding
 
     count = sum(map(len, (manifests.machine_configs, manifests.pools, manifests.controller_configs)))
     failures = len(errors(findings))
     warnings = _count(len(findings) - failures, "warning")
     summary = f"{_count(count, 'object')}: {_count(failures, 'error')}, {warnings}"
-    return "\n".join((*map(_lines, findings), summary))
+    return "\n".join((*map(describe_finding, findings), summary))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _lines(finding: Finding) -> str:
-    where = " ".join(filter(None, (finding.subject, finding.path)))
-    lines = [f"{finding.level}: {where}: {finding.message}"]
-    if finding.place:
-        lines.append(f"  at: {finding.place}")
-    if finding.hint:
-        lines.append(f"  hint: {finding.hint}")
-    return "\n".join(lines)
 
 
 def _json(findings: Sequence[Finding]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mco.api import names
+from mco.api.machineconfignode import UNITS_FAILED
 from mco.base.errors import MCOError
 from mco.daemon import observe, texts
 from mco.daemon.context import Context
@@ -105,7 +106,7 @@ class Resting:
     def _report_units(self, failed: tuple[str, ...]) -> None:
         reporter = self._context.reporter
         mcn = reporter.mcn
-        known = mcn is not None and any(c.type == texts.UNITS_FAILED for c in mcn.status.conditions)
+        known = mcn is not None and any(c.type == UNITS_FAILED for c in mcn.status.conditions)
         if failed or known:
             reporter.step(texts.units_failed(failed))
         for unit in failed:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from mco.api import names
+from mco.api.machineconfignode import UNITS_FAILED
 from mco.api.meta import conditions as cond
 from mco.plan import report
 from mco.plan.node import policies
 from mco.plan.node.diff import Changes
 from mco.plan.node.disruption import PostAction
 from mco.plan.report import Step
-
-UNITS_FAILED = "UnitsFailed"
-"""Additive: units of the config that did not start. It never degrades a node (design.md 10, meaning)."""
 
 
 def needs_update(node: str) -> Step:

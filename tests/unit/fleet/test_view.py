@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mco.api.machineconfignode import MachineConfigNode, MachineConfigNodeStatus
+from mco.api.meta.conditions import Condition
+from mco.api.meta.objects import ObjectMeta
 from mco.fleet.hosts import Phase
 from mco.fleet.screen import Row, describe
 from mco.fleet.view import view
@@ -70,3 +75,19 @@ def test_a_machine_that_is_down_speaks_for_itself() -> None:
 def test_a_line_of_a_row() -> None:
     text = describe(Row(name="n", phase="Working", config="rendered-worker-1", reboots=1, note="why"))
     assert text == "n          Working rendered-worker-1, 1 reboot (why)"
+
+
+def test_a_pool_that_was_never_rendered_is_degraded_too() -> None:
+    conditions = [{"type": "RenderDegraded", "status": "True", "message": "no MachineConfigs found"}]
+    (found,) = view([pool(status={"conditions": conditions})], []).pools
+    assert (found.degraded, found.unrendered, found.message) == (True, True, "no MachineConfigs found")
+
+
+@pytest.mark.parametrize(("status", "said"), [("True", "Units that failed: a.service"), ("False", "")])
+def test_units_that_failed_are_told_beside_the_node(status: str, said: str) -> None:
+    condition = Condition(type="UnitsFailed", status=status, message="Units that failed: a.service")
+    report = MachineConfigNode(
+        metadata=ObjectMeta(name="a"), status=MachineConfigNodeStatus(conditions=(condition,))
+    )
+    fleet = view([pool(config="V1")], [node("a", "V1")], [report])
+    assert fleet.nodes[0].failed_units == said
