@@ -22,6 +22,15 @@ from mco.api.yaml import Document
 
 T = TypeVar("T", bound=Object)
 
+_OF_THE_GROUP = frozenset(
+    (
+        *("MachineConfig", "MachineConfigPool", "ControllerConfig", "KubeletConfig"),
+        *("ContainerRuntimeConfig", "MachineConfigNode", "MachineOSConfig", "MachineOSBuild"),
+        *("PinnedImageSet", "OSImageStream", "InternalReleaseImage"),
+    )
+)
+"""Kinds that stand in manifests beside those that are read here."""
+
 _INDEX = re.compile(r"\[([0-9]+)\]")
 
 _TYPES: Mapping[str, type[Object]] = {
@@ -59,6 +68,30 @@ def read(documents: Iterable[Document]) -> Manifests:
         for item in _items(document):
             reader.add(item)
     return reader.manifests()
+
+
+def _misspelt(value: Mapping[str, Any], place: str) -> Iterator[Finding]:
+    """A foreign object is nobody's mistake; one that is nearly ours would be left out without a word."""
+    version, kind = value["apiVersion"], value["kind"]
+    subject = f"{kind}/{_name(value)}"
+    if version == names.API_VERSION and kind not in _OF_THE_GROUP:
+        yield Finding(
+            level="warning",
+            subject=subject,
+            path="$.kind",
+            message=f'no kind "{kind}" in version "{version}": the object is ignored',
+            hint=f"kinds that are read: {', '.join(sorted(_TYPES))}",
+            place=place,
+        )
+    elif version != names.API_VERSION and (kind in _TYPES or version.startswith(f"{names.GROUP}/")):
+        yield Finding(
+            level="warning",
+            subject=subject,
+            path="$.apiVersion",
+            message=f'no kind "{kind}" in version "{version}": the object is ignored',
+            hint=f"write apiVersion: {names.API_VERSION}",
+            place=place,
+        )
 
 
 def _items(document: Document) -> Iterator[Document]:
@@ -111,6 +144,7 @@ class _Reader:
         kind = value["kind"]
         if value["apiVersion"] != names.API_VERSION or kind not in _TYPES:
             self._others.append(value)
+            self._findings.extend(_misspelt(value, place))
             return
         subject = f"{kind}/{_name(value)}"
         made = self._decode(_TYPES[kind], value, subject, place)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mco.api import names
 from mco.api.findings import Finding
 from mco.api.manifests import Manifests, read
 from mco.api.yaml import load_documents
@@ -106,3 +109,27 @@ def test_an_object_needs_a_name() -> None:
     finding = only(manifests(API + "kind: MachineConfig\nmetadata: {generateName: x-}\n"))
     assert finding.message == "resource name may not be empty"
     assert "generateName" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "path"),
+    [
+        (names.API_VERSION, "MachineConfg", "$.kind"),
+        (f"{names.GROUP}/v1beta1", "MachineConfig", "$.apiVersion"),
+        ("v1", "MachineConfigPool", "$.apiVersion"),
+    ],
+)
+def test_what_is_nearly_ours_is_not_left_out_without_a_word(version: str, kind: str, path: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n"
+    (found,) = read(load_documents(text.encode(), "f.yaml")).findings
+    assert (found.level, found.subject, found.path) == ("warning", f"{kind}/a", path)
+    assert "the object is ignored" in found.message
+    assert found.hint and found.place == "f.yaml, line 1"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"), [("apps/v1", "Deployment"), (names.API_VERSION, "KubeletConfig"), ("v1", "Secret")]
+)
+def test_foreign_objects_are_nobodys_mistake(version: str, kind: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n"
+    assert read(load_documents(text.encode(), "f.yaml")).findings == ()
