@@ -166,7 +166,9 @@ async def _installation(folder: Path) -> AsyncIterator[tuple[Client, int]]:
     """An administrator's client, and the process of the controllers."""
     kubeconfig = folder / "api" / "kubeconfig"
     async with contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(_process("apiserver", f"--data-dir={kubeconfig.parent}", "--port=0"))
+        await stack.enter_async_context(
+            _process("apiserver", f"--data-dir={kubeconfig.parent}", "--port=0", "--log-level=error")
+        )
         while not kubeconfig.exists():  # noqa: ASYNC110 - a file of another process cannot be awaited
             await asyncio.sleep(0.05)
         cluster = load(kubeconfig)

@@ -6,7 +6,7 @@ Every decision is made by `plan.pool`; this file observes, applies the plan, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -84,12 +84,16 @@ class NodeController:
             return None
         if not pool.spec.configuration.name:
             return None
+        members = self._members(name)
+        newborn = self._newborn(members)
         try:
-            await self._roll(pool, await self._label_newborn(pool))
+            labelled = await self._label(newborn)
+            members = [node for node in members if node.name not in labelled]
+            await self._roll(pool, [node for node in members if node.name not in newborn])
         except MCOError:
-            await self._write_status(pool)
+            await self._write_status(pool, members)
             raise
-        await self._write_status(pool)
+        await self._write_status(pool, members)
         return None
 
     def _members(self, pool: str) -> list[Node]:
@@ -105,19 +109,26 @@ class NodeController:
         del self._written[cached.name]
         return cached
 
-    async def _label_newborn(self, pool: MachineConfigPool) -> list[Node]:
-        """Gives nodes that were born in a custom pool its labels, which takes them out of this pool, and
-        returns the others. One whose labels cannot be derived stays, but is not moved."""
-        staying = []
-        for node in self._members(pool.name):
+    def _newborn(self, members: Sequence[Node]) -> dict[str, tuple[Node, MachineConfigPool]]:
+        """Nodes that were born in a custom pool and do not have its labels yet."""
+        found = {}
+        for node in members:
             born_in = firstboot.custom_pool(node, self._owner)
             custom = self._caches.pools.store.get(born_in) if born_in else None
-            if custom is None or pool.metadata.deletion_timestamp:
-                staying.append(node)
-            elif labels := firstboot.labels(custom):
+            if custom is not None:
+                found[node.name] = node, custom
+        return found
+
+    async def _label(self, newborn: Mapping[str, tuple[Node, MachineConfigPool]]) -> set[str]:
+        """Labels them, paused or not: it changes nothing on the machine. Returns those that left with it; the
+        labels of the others cannot be derived, they stay where they are until somebody labels them."""
+        labelled = set()
+        for node, custom in newborn.values():
+            if labels := firstboot.labels(custom):
                 marks = {"labels": dict(labels), "annotations": {names.CUSTOM_POOL_LABELS_APPLIED: ""}}
                 await self._patch(node, {"metadata": marks})
-        return staying
+                labelled.add(node.name)
+        return labelled
 
     def _topology(self) -> str:
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
@@ -176,13 +187,13 @@ class NodeController:
         if targeted:
             self._events.event(pool, "Normal", "SetDesiredConfig", text)
 
-    async def _write_status(self, pool: MachineConfigPool) -> None:
-        """Counts the nodes as they are after this pass."""
+    async def _write_status(self, pool: MachineConfigPool, members: Sequence[Node]) -> None:
+        """Counts the members as they are after this pass."""
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
         if controller is None:
             # Its arrival brings every pool here again.
             return
-        members = self._members(pool.name)
+        members = [self._newest(node) for node in members]
         reports = {n.name: r for n in members if (r := self._caches.reports.store.get(n.name))}
         certificates = controller.status.controller_certificates
         new = status.status(pool, members, reports, certificates, rfc3339(self._clock.now()))

@@ -19,6 +19,8 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput
 from mco.plan.pool import nodes as state
 
+_NAMED = 10
+"""Nodes that a sentence names; of a large fleet it says how many others there are."""
 _PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
 
 
@@ -105,11 +107,14 @@ def _choose(config: str, members: Sequence[Node], limit: int) -> tuple[tuple[Nod
     ready = [n for n in moving if n.name not in waiting]
     capacity = limit - len(busy) - len(stuck)
     if capacity <= 0:
-        waiting.update({n.name: _no_capacity(limit, busy, stuck) for n in ready})
+        waiting |= dict.fromkeys((n.name for n in ready), _no_capacity(limit, busy, stuck))
         return returning, waiting
-    chosen = ready if len(ready) <= capacity else sorted(ready, key=_turn)[:capacity]
-    taken = {node.name for node in chosen}
-    waiting.update({n.name: _next(limit, chosen) for n in ready if n.name not in taken})
+    if len(ready) <= capacity:
+        return (*returning, *ready), waiting
+    in_turn = sorted(ready, key=_turn)
+    chosen, later = in_turn[:capacity], in_turn[capacity:]
+    why = f"maxUnavailable is {limit}; others go first: {_list([n.name for n in chosen])}"
+    waiting |= dict.fromkeys((n.name for n in later), why)
     return (*returning, *chosen), waiting
 
 
@@ -124,13 +129,14 @@ def _unready(node: Node) -> str | None:
 
 
 def _no_capacity(limit: int, busy: Sequence[str], stuck: Sequence[str]) -> str:
-    parts = [f"unavailable: {', '.join(busy)}"] if busy else []
-    parts += [f"failed on this config: {', '.join(stuck)}"] if stuck else []
+    parts = [f"unavailable: {_list(busy)}"] if busy else []
+    parts += [f"failed on this config: {_list(stuck)}"] if stuck else []
     return f"maxUnavailable is {limit}; " + "; ".join(parts) if parts else f"maxUnavailable is {limit}"
 
 
-def _next(limit: int, chosen: Sequence[Node]) -> str:
-    return f"maxUnavailable is {limit}; others go first: {', '.join(node.name for node in chosen)}"
+def _list(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+    return ", ".join(nodes[:_NAMED]) + more
 
 
 def _turn(node: Node) -> tuple[bool, bool, str, str, str]:

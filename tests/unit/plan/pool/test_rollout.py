@@ -163,3 +163,10 @@ def test_nodes_learn_the_topology_of_the_control_plane_once() -> None:
     plan = rollout.plan(pool(), [node("a", "V1"), knows], "External")
     assert [(c.node.name, c.topology, c.target) for c in plan.changes] == [("a", "External", False)]
     assert rollout.plan(pool(paused=True), [node("a", "V1")], "External").changes == ()
+
+
+def test_a_sentence_names_ten_nodes_and_counts_the_others() -> None:
+    members = [node(f"w{number:03}", "V0") for number in range(100)]
+    reason = rollout.plan(pool(maxUnavailable="50%"), members).waiting["w099"]
+    first = ", ".join(f"w{number:03}" for number in range(10))
+    assert reason == f"maxUnavailable is 50; others go first: {first} and 40 more"
