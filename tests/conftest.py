@@ -10,8 +10,35 @@ from tests.servers.assets import find
 from tests.servers.real import RealServer, real_server
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "only(server): a test of what just the embedded, or real, server does")
+    config.addinivalue_line("markers", "differs(server, reason): a known difference, which must exist")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Applies the markers to the tests that run against both servers."""
+    left_out = [item for item in items if _is_for_the_other(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _is_for_the_other(item)]
+    for item in items:
+        mark = item.get_closest_marker("differs")
+        if mark is not None and mark.args[0] == _server(item):
+            item.add_marker(pytest.mark.xfail(strict=True, reason=mark.args[1]))
+
+
 @pytest.fixture(scope="session")
 def real_apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     """A kube-apiserver with etcd; skipped, or failed, where there is none."""
     with real_server(find(), tmp_path_factory.mktemp("real")) as server:
         yield server
+
+
+def _server(item: pytest.Item) -> str:
+    call = getattr(item, "callspec", None)
+    return str(call.params.get("endpoint", "")) if call is not None else ""
+
+
+def _is_for_the_other(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("only")
+    return mark is not None and _server(item) not in ("", mark.args[0])

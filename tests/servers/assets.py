@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -27,13 +26,11 @@ class Assets(msgspec.Struct, frozen=True):
 def find() -> Assets:
     """Skips the test, or fails it, with one line that says what to install."""
     folder = _folder()
-    etcd = folder / "etcd"
-    apiserver, controllers = folder / "kube-apiserver", folder / "kube-controller-manager"
-    if not etcd.exists():
-        etcd = Path(shutil.which("etcd") or "etcd")
+    apiserver, etcd = folder / "kube-apiserver", folder / "etcd"
+    controllers = folder / "kube-controller-manager"
     if apiserver.exists() and etcd.exists():
         return Assets(apiserver, etcd, controllers if controllers.exists() else None)
-    lacking = "no real kube-apiserver: install Go 1.26 and etcd-server and run `make servers`"
+    lacking = "no real kube-apiserver: install Go 1.26 and run `make servers`, or set KUBEBUILDER_ASSETS"
     if os.environ.get("KUBEBUILDER_ASSETS"):
         lacking = f"KUBEBUILDER_ASSETS has no kube-apiserver or no etcd: {folder}"
     return absent(lacking)

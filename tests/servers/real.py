@@ -1,6 +1,6 @@
 """A real kube-apiserver with etcd on free ports of the loopback interface, with certificates of our own.
 
-Nobody runs controllers beside it until a test asks for them: kube-controller-manager collects garbage, empties
+Nobody runs controllers beside it until a test asks for them: kube-controller-manager collects garbage, ends
 namespaces and keeps PodDisruptionBudgets up to date.
 """
 
@@ -105,7 +105,8 @@ class RealServer:
                 "--authorization-mode=Node,RBAC",
                 "--enable-bootstrap-token-auth",
                 "--service-cluster-ip-range=10.0.0.0/24",
-                "--disable-admission-plugins=ServiceAccount",
+                # Nobody here makes service accounts, or takes the taint from a new node that is ready.
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
                 "--enable-admission-plugins=NodeRestriction",
                 "--allow-privileged",
                 # Watches end with it at once: nobody waits for a load balancer.

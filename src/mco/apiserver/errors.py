@@ -23,6 +23,7 @@ class StatusError(MCOError):
         self.code = code
         self.reason = reason
         self.details = dict(details or {})
+        self.continue_token = ""
 
     @property
     def retry_after(self) -> int:
@@ -32,7 +33,7 @@ class StatusError(MCOError):
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continue_token} if self.continue_token else {},
             "status": "Failure",
             "message": self.message,
         }
@@ -169,8 +170,11 @@ def too_large(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", message)
 
 
-def expired(message: str) -> StatusError:
-    return StatusError(410, "Expired", message)
+def expired(message: str, continue_token: str = "") -> StatusError:
+    """410. With the token a list goes on at the present revision."""
+    error = StatusError(410, "Expired", message)
+    error.continue_token = continue_token
+    return error
 
 
 def unavailable(message: str) -> StatusError:

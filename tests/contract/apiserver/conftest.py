@@ -1,4 +1,7 @@
-"""One server per session; each test works in a namespace, or under a prefix, of its own."""
+"""Two servers, one suite: the embedded one, and the real one as the judge.
+
+Each lives for a whole run; each test works in a namespace, or under a prefix, of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,30 @@ import pytest_asyncio
 from mco.apiserver.server import Settings
 from tests.contract.apiserver.embedded import in_thread
 from tests.contract.apiserver.endpoint import Api, Endpoint
+from tests.contract.apiserver.subjects import EmbeddedEndpoint, RealEndpoint
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """For what only the embedded server has: its own files and identities."""
     with in_thread(Settings(data_dir=tmp_path_factory.mktemp("apiserver"))) as server:
-        yield Endpoint(server.kubeconfig)
+        yield EmbeddedEndpoint(server)
+
+
+@pytest.fixture(scope="session", params=["embedded", "real"])
+def endpoint(request: pytest.FixtureRequest) -> Endpoint:
+    if request.param == "real":
+        return RealEndpoint(request.getfixturevalue("real_apiserver"))
+    endpoint: Endpoint = request.getfixturevalue("embedded")
+    return endpoint
+
+
+@pytest.fixture
+def controllers(endpoint: Endpoint) -> None:
+    """Somebody collects garbage, empties namespaces and keeps PodDisruptionBudgets up to date."""
+    endpoint.start_controllers()
 
 
 @pytest_asyncio.fixture

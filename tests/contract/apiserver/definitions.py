@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.contract.apiserver.endpoint import Api, Body
@@ -45,6 +46,13 @@ async def define(api: Api, body: Body) -> str:
         while not _established((await events.next())["object"]):
             pass
     spec = body["spec"]
+    for version in spec["versions"]:
+        group_version = f"{spec['group']}/{version['name']}"
+        path = f"/apis/{group_version}/{spec['names']['plural']}"
+        api.kinds[path] = (group_version, spec["names"]["kind"])
+        # The real server fills a cache first, and says so.
+        while version["served"] and (await api.get(path, limit="1")).status in (404, 429):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
     return f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import base64
 import contextlib
@@ -26,10 +27,30 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 Body = dict[str, Any]
 
 
-class Endpoint(msgspec.Struct, frozen=True):
-    """`kubeconfig` is an administrator's file."""
+class Endpoint(abc.ABC):
+    """A running server."""
 
-    kubeconfig: Path
+    @property
+    @abc.abstractmethod
+    def is_real(self) -> bool:
+        """Whether this is the judge."""
+
+    @property
+    @abc.abstractmethod
+    def kubeconfig(self) -> Path:
+        """An administrator's file."""
+
+    @abc.abstractmethod
+    def mint_kubeconfig(self, user: str, *groups: str) -> bytes:
+        """For anybody, with a client certificate of the server's authority."""
+
+    @abc.abstractmethod
+    def start_controllers(self) -> None:
+        """From now on garbage is collected."""
+
+    @abc.abstractmethod
+    def forget_history(self, revision: int) -> None:
+        """Compacts: no list or watch goes back behind that revision."""
 
     def api(self) -> Api:
         """An administrator's connection; an async context manager."""
@@ -54,6 +75,8 @@ class Api:
         self.context = context
         self._headers = headers
         self._session: aiohttp.ClientSession | None = None
+        self.kinds: dict[str, tuple[str, str]] = {}
+        """apiVersion and kind of what goes to a path: bodies of custom objects must say it."""
 
     @classmethod
     def of(cls, kubeconfig: bytes, **headers: str) -> Api:
@@ -99,17 +122,25 @@ class Api:
             method, path, data=data, headers=headers, params=query, timeout=aiohttp.ClientTimeout(30)
         ) as response:
             raw = await response.read()
-        is_json = response.content_type == JSON and method != "HEAD"
+        # The real server sends the index of OpenAPI documents without a type.
+        is_json = response.content_type == JSON or (path == "/openapi/v3" and response.status == 200)
+        is_json = is_json and method != "HEAD"
         return Reply(response.status, msgspec.json.decode(raw) if is_json else raw, response.headers)
 
     async def get(self, path: str, **query: str) -> Reply:
         return await self.request("GET", path, **query)
 
     async def post(self, path: str, body: Any, **query: str) -> Reply:
-        return await self.request("POST", path, body, **query)
+        return await self.request("POST", path, self._typed(path, body), **query)
 
     async def put(self, path: str, body: Any, **query: str) -> Reply:
-        return await self.request("PUT", path, body, **query)
+        return await self.request("PUT", path, self._typed(path.rpartition("/")[0], body), **query)
+
+    def _typed(self, path: str, body: Any) -> Any:
+        if not isinstance(body, dict) or path not in self.kinds:
+            return body
+        api_version, kind = self.kinds[path]
+        return {"apiVersion": api_version, "kind": kind, **body}
 
     async def patch(self, path: str, body: Any, kind: str = MERGE, **query: str) -> Reply:
         return await self.request("PATCH", path, body, kind=kind, **query)
@@ -146,7 +177,9 @@ class _Connector(aiohttp.TCPConnector):
         return protocol
 
     async def all_closed(self) -> None:
-        await asyncio.gather(*(protocol.closed for protocol in self._made if protocol.closed is not None))
+        closed = (protocol.closed for protocol in self._made if protocol.closed is not None)
+        # A watch that is left while the server still sends ends with an error; ended is what counts.
+        await asyncio.gather(*closed, return_exceptions=True)
 
 
 class Events:
@@ -173,6 +206,14 @@ class Events:
         events = [await self.next()]
         while events[-1]["type"] != kind:
             events.append(await self.next())
+        return events
+
+    async def rest(self) -> list[Body]:
+        """Events until the server ends the watch."""
+        events = []
+        with contextlib.suppress(EOFError):
+            while True:
+                events.append(await self.next())
         return events
 
 

@@ -26,6 +26,11 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 ROLE = "node-role.kubernetes.io/worker"
 
 
+@pytest.fixture
+def endpoint(embedded: Endpoint) -> Endpoint:
+    return embedded
+
+
 def _user(endpoint: Endpoint, name: str, *groups: str) -> Api:
     return Api.of(credentials.mint_kubeconfig(endpoint.kubeconfig.parent, name, groups))
 

@@ -142,12 +142,22 @@ async def test_custom_objects_take_no_strategic_patch(api: Api, widgets: str) ->
     assert (reply.status, reply.body["reason"]) == (415, "UnsupportedMediaType")
 
 
+async def test_a_body_must_say_its_kind(api: Api, widgets: str) -> None:
+    reply = await api.request("POST", widgets, b'{"metadata":{"name":"a"},"spec":{"size":1}}')
+    assert (reply.status, reply.body["reason"]) == (400, "BadRequest")
+    assert reply.message == (
+        f"the object provided is unrecognized (must be of type {api.kinds[widgets][1]}): Object 'Kind' is "
+        """missing in '{"metadata":{"name":"a"},"spec":{"size":1}}' ({"metadata":{"name":"a"},"spec ...)"""
+    )
+
+
 @pytest.mark.usefixtures("namespace")
 async def test_a_namespaced_definition(api: Api, prefix: str) -> None:
     body = definition(prefix)
     body["spec"]["scope"] = "Namespaced"
     path = await define(api, body)
     inside = path.replace("/v1/", f"/v1/namespaces/{prefix}/")
+    api.kinds[inside] = api.kinds[path]
     await api.create(inside, {"metadata": {"name": "a"}})
     assert [i["metadata"]["namespace"] for i in (await api.get(path)).body["items"]] == [prefix]
     assert (await api.post(path, {"metadata": {"name": "b"}})).status in (404, 405)
@@ -207,23 +217,16 @@ def _broken(prefix: str, change: Any) -> Body:
         (lambda b: b["spec"]["versions"][0].pop("schema"), "spec.versions[0].schema.openAPIV3Schema"),
         (
             lambda b: b["spec"]["versions"][0]["schema"]["openAPIV3Schema"].pop("type"),
-            "spec.versions[0].schema.openAPIV3Schema.type",
+            "openAPIV3Schema.type",
         ),
         (
             lambda b: b["spec"]["versions"][0].update(additionalPrinterColumns=[{"name": "a", "type": "x"}]),
-            "spec.versions[0].additionalPrinterColumns[0].type",
+            "additionalPrinterColumns[0].type",
         ),
     ],
 )
 async def test_a_bad_definition_is_refused(api: Api, prefix: str, change: Any, field: str) -> None:
     reply = await api.post(CRDS, _broken(prefix, change))
     assert (reply.status, reply.body["reason"]) == (422, "Invalid")
-    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
-
-
-async def test_rules_that_cannot_be_enforced_are_refused(api: Api, prefix: str) -> None:
-    """A difference to the real server as long as this one evaluates no CEL."""
-    body = definition(prefix, SPEC | {"x-kubernetes-validations": [{"rule": "self.size > 1"}]})
-    reply = await api.post(CRDS, body)
-    assert reply.status == 422
-    assert "does not accept rules that it cannot enforce" in reply.message
+    # The real server reports what all versions share as if it stood above them.
+    assert any(cause["field"].endswith(field) for cause in reply.body["details"]["causes"])

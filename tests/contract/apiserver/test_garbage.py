@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.contract.apiserver.endpoint import Api, Body
+
+pytestmark = pytest.mark.usefixtures("controllers")
 
 
 def owned(name: str, *owners: Body, **reference: Any) -> Body:

@@ -136,7 +136,7 @@ async def test_a_body_of_an_unknown_media_type_is_refused(api: Api, namespace: s
 
 
 async def test_yaml_is_understood(api: Api, namespace: str) -> None:
-    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata: {k: v}\n"
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map}\ndata: {k: v}\n"
     reply = await api.request("POST", f"{namespace}/configmaps", body, kind="application/yaml")
     assert (reply.status, reply.body["data"]) == (201, {"k": "v"})
 
@@ -211,10 +211,15 @@ async def test_an_update_of_what_is_not_there_is_not_found(api: Api, namespace: 
 
 async def test_what_the_server_owns_cannot_be_written(api: Api, namespace: str) -> None:
     created = await api.create(f"{namespace}/configmaps", config("a"))
-    forged = {"creationTimestamp": "2001-01-01T00:00:00Z", "deletionTimestamp": "2001-01-01T00:00:00Z"}
+    forged = {"creationTimestamp": "2001-01-01T00:00:00Z"}
     reply = await api.patch(f"{namespace}/configmaps/a", {"metadata": forged, "data": {"k": "v"}})
     assert reply.body["metadata"]["creationTimestamp"] == created["metadata"]["creationTimestamp"]
-    assert "deletionTimestamp" not in reply.body["metadata"]
+    forged = {"deletionTimestamp": "2001-01-01T00:00:00Z"}
+    reply = await api.patch(f"{namespace}/configmaps/a", {"metadata": forged})
+    assert reply.message == (
+        'ConfigMap "a" is invalid: metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": '
+        "field is immutable"
+    )
 
 
 async def test_a_name_on_the_url_must_be_that_of_the_object(api: Api, namespace: str) -> None:
@@ -238,9 +243,14 @@ async def test_deletion_keeps_its_preconditions(api: Api, namespace: str) -> Non
     wrong = {"preconditions": {"uid": "0"}}
     reply = await api.delete(f"{namespace}/configmaps/a", wrong)
     assert (reply.status, reply.body["reason"]) == (409, "Conflict")
-    assert "UID in precondition: 0" in reply.message
-    stale = {"preconditions": {"resourceVersion": "1"}}
-    assert (await api.delete(f"{namespace}/configmaps/a", stale)).status == 409
+    assert "the UID in the precondition (0) does not match the UID in record" in reply.message
+    reply = await api.delete(f"{namespace}/configmaps/a", {"preconditions": {"resourceVersion": "1"}})
+    assert reply.status == 409
+    assert reply.message == (
+        'Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (1) does '
+        f"not match the ResourceVersion in record ({created['metadata']['resourceVersion']}). "
+        "The object might have been modified"
+    )
     right = {"preconditions": {"uid": created["metadata"]["uid"]}}
     assert (await api.delete(f"{namespace}/configmaps/a", right)).status == 200
 
@@ -305,7 +315,7 @@ async def test_a_taint_needs_a_known_effect(api: Api, prefix: str) -> None:
     body = {"metadata": {"name": prefix}, "spec": {"taints": [{"key": "k", "effect": "Sometimes"}]}}
     reply = await api.post(NODES, body)
     assert reply.message == (
-        f'Node "{prefix}" is invalid: spec.taints[0].effect: Unsupported value: "Sometimes": '
+        f'Node "{prefix}" is invalid: metadata.taints[0].effect: Unsupported value: "Sometimes": '
         'supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"'
     )
 

@@ -57,7 +57,7 @@ def _pod(*containers: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("original", "patch", "result"),
     [
-        # by key: change, add, delete, replace
+        # by key: change, add, delete, replace; what is new goes in front of what the patch does not name
         (
             _pod({"name": "a", "image": "1"}, {"name": "b", "image": "1"}),
             {"spec": {"containers": [{"name": "b", "image": "2"}, {"name": "c"}]}},
@@ -76,7 +76,7 @@ def _pod(*containers: Any) -> dict[str, Any]:
         (
             _pod({"name": "a", "env": [{"name": "x", "value": "1"}]}),
             {"spec": {"containers": [{"name": "a", "env": [{"name": "y", "value": "2"}]}]}},
-            _pod({"name": "a", "env": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}]}),
+            _pod({"name": "a", "env": [{"name": "y", "value": "2"}, {"name": "x", "value": "1"}]}),
         ),
         # the order that the patch states
         (
@@ -94,7 +94,7 @@ def _pod(*containers: Any) -> dict[str, Any]:
         (
             {"metadata": {"finalizers": ["a", "b"]}},
             {"metadata": {"finalizers": ["c", "b"]}},
-            {"metadata": {"finalizers": ["a", "b", "c"]}},
+            {"metadata": {"finalizers": ["c", "a", "b"]}},
         ),
         (
             {"metadata": {"finalizers": ["a", "b"]}},
@@ -124,7 +124,7 @@ def _pod(*containers: Any) -> dict[str, Any]:
         (
             {"metadata": {"ownerReferences": [{"uid": "1", "name": "a"}]}},
             {"metadata": {"ownerReferences": [{"uid": "2", "name": "b"}]}},
-            {"metadata": {"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2", "name": "b"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2", "name": "b"}, {"uid": "1", "name": "a"}]}},
         ),
     ],
 )

@@ -5,7 +5,7 @@ Neither changes what it is given: unchanged parts of the original are shared wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 DIRECTIVE = "$patch"
@@ -109,12 +109,13 @@ def _object(original: Any, patch: dict[str, Any], path: str, keys: Mapping[str, 
 def _list(original: Any, patch: list[Any], path: str, keys: Mapping[str, str]) -> list[Any]:
     old = list(original) if isinstance(original, list) else []
     if path in MERGED_SETS:
-        return old + [value for value in dict.fromkeys(patch) if value not in old]
+        return _interleaved(old, list(dict.fromkeys(patch)), lambda item: item)
     key = keys.get(path)
     if any(isinstance(item, dict) and item.get(DIRECTIVE) == "replace" for item in patch):
         return [item for item in patch if not (isinstance(item, dict) and item.get(DIRECTIVE) == "replace")]
     if key is None:
         return patch
+    before = list(old)
     for item in patch:
         if not isinstance(item, dict) or key not in item:
             raise ValueError(f"map: {item} does not contain declared merge key: {key}")
@@ -125,7 +126,28 @@ def _list(original: Any, patch: list[Any], path: str, keys: Mapping[str, str]) -
             old.append(_object({}, item, path, keys))
         else:
             old[index] = _object(old[index], item, path, keys)
-    return old
+    merged = {entry.get(key): entry for entry in old}
+    named = [merged[item[key]] for item in patch if item[key] in merged]
+    return _interleaved([merged.get(e.get(key), e) for e in before if e.get(key) in merged], named, _by(key))
+
+
+def _by(key: str) -> Callable[[Any], Any]:
+    return lambda item: item.get(key)
+
+
+def _interleaved(old: list[Any], named: list[Any], identity: Callable[[Any], Any]) -> list[Any]:
+    """The items of a merged list: those that the patch names in its order, the others in theirs; what is new
+    goes before what was there."""
+    place = {identity(item): index for index, item in enumerate(old)}
+    names = {identity(item) for item in named}
+    others = [item for item in old if identity(item) not in names]
+    result: list[Any] = []
+    for item in named:
+        here = place.get(identity(item), -1)
+        while others and place[identity(others[0])] < here:
+            result.append(others.pop(0))
+        result.append(item)
+    return result + others
 
 
 def _in_order(items: list[Any], order: list[Any], key: str | None) -> list[Any]:

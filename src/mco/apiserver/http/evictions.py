@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from mco.apiserver import errors
 from mco.apiserver.core import Core
-from mco.apiserver.http.objects import DeleteOptions, decode_body, write_options
+from mco.apiserver.http.bodies import decode_body
+from mco.apiserver.http.objects import DeleteOptions, write_options
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.served import Served

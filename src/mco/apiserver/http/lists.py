@@ -12,6 +12,7 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
+from mco.apiserver.http.checks import check_list
 from mco.apiserver.http.options import Continue, Form, continue_of, form_of, number, selection_of
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer
@@ -27,7 +28,10 @@ _PIECE = 64 * 1024
 
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new "
-    "list without the continue parameter."
+    "list without the continue parameter, or use the continue token in this response to retrieve the "
+    "remainder of the results. Continuing with the provided token results in an inconsistent list - objects "
+    "that were created, modified, or deleted between the time the first chunk was returned and now may show "
+    "up in the list."
 )
 
 
@@ -102,6 +106,7 @@ class Listing(msgspec.Struct, kw_only=True):
 
 
 def list_objects(core: Core, served: Served, request: Request) -> Answer:
+    check_list(request)
     start = continue_of(request)
     listing = Listing(
         core=core,
@@ -115,7 +120,9 @@ def list_objects(core: Core, served: Served, request: Request) -> Answer:
     try:
         first = next(pages)
     except Compacted as error:
-        raise errors.expired(_TOO_OLD if start else _gone(listing.number)) from error
+        if start is None:
+            raise errors.expired(_gone(listing.number)) from error
+        raise errors.expired(_TOO_OLD, msgspec.structs.replace(start, rv=0).encode()) from error
     return Answer(body=_stream(listing, form, first, pages))
 
 
@@ -142,13 +149,6 @@ def _revision_of(core: Core, request: Request) -> int:
     current = core.store.current()
     if wanted > current:
         raise errors.too_new(wanted, current)
-    if match not in ("", "Exact", "NotOlderThan"):
-        cause = errors.not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan"))
-        raise errors.invalid("ListOptions", "meta.k8s.io", "", [cause])
-    if match and not request.query.get("resourceVersion"):
-        detail = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        cause = errors.forbidden_field("resourceVersionMatch", detail)
-        raise errors.invalid("ListOptions", "meta.k8s.io", "", [cause])
     exact = match == "Exact" or (not match and number(request, "limit") and wanted)
     return wanted if exact else 0
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import yaml
 
 from mco.apiserver import errors
 from mco.apiserver.auth import restriction
 from mco.apiserver.core import Core
-from mco.apiserver.http import protobuf, show
+from mco.apiserver.http import show
+from mco.apiserver.http.bodies import check_kind, decode_body, prune, repeated
+from mco.apiserver.http.checks import check_delete, check_write
 from mco.apiserver.http.lists import Listing
-from mco.apiserver.http.options import dry_run, form_of, number, selection_of
+from mco.apiserver.http.options import form_of, number, selection_of
 from mco.apiserver.http.request import Request
-from mco.apiserver.http.respond import JSON, Answer, encode
+from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.served import Served
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.writes import patches
 from mco.apiserver.writes.writes import Options, Preconditions
-from mco.base.errors import InvalidInput
 
 Obj = dict[str, Any]
-
-YAML = "application/yaml"
 
 
 def get_object(core: Core, served: Served, request: Request) -> Answer:
@@ -37,17 +34,20 @@ def get_object(core: Core, served: Served, request: Request) -> Answer:
 
 
 async def create_object(core: Core, served: Served, request: Request) -> Answer:
+    options = write_options(core, request)
     body = await decode_body(request)
-    dropped = _prune(served, body, request)
-    data = await core.writes.create(served, request.target.namespace, body, write_options(core, request))
+    await check_kind(served, body, request)
+    dropped = prune(served, body, request, await repeated(request))
+    data = await core.writes.create(served, request.target.namespace, body, options)
     return _answer(core, served, request, data, status=201, dropped=dropped)
 
 
 async def update_object(core: Core, served: Served, request: Request) -> Answer:
     target = request.target
-    body = await decode_body(request)
-    dropped = _prune(served, body, request)
     options = write_options(core, request)
+    body = await decode_body(request)
+    await check_kind(served, body, request)
+    dropped = prune(served, body, request, await repeated(request))
 
     def change(_old: Obj) -> Any:
         given = isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion")
@@ -64,15 +64,16 @@ async def update_object(core: Core, served: Served, request: Request) -> Answer:
 
 async def patch_object(core: Core, served: Served, request: Request) -> Answer:
     target, kind = request.target, request.content_type
+    options = write_options(core, request)
     patch = patches.decode(served, kind, await request.body())
     dropped: list[str] = []
 
     def change(old: Obj) -> Any:
         new = patches.apply(kind, patch, old)
-        dropped[:] = _prune(served, new, request)
+        dropped[:] = prune(served, new, request, [])
+        _check_uid(served, new, old)
         return new
 
-    options = write_options(core, request)
     data = await core.writes.update(
         served, target.namespace, target.name, change, options, target.subresource
     )
@@ -88,15 +89,14 @@ class DeleteOptions(msgspec.Struct, rename="camel"):
 
     @classmethod
     def of(cls, value: Any) -> DeleteOptions:
-        """Raises StatusError 400 for something else."""
+        """Raises StatusError 400 for something else, 422 for options that nobody knows."""
         try:
             asked = msgspec.convert(value, cls)
         except msgspec.ValidationError as error:
             raise errors.bad_request(f"the delete options cannot be decoded: {error}") from error
-        if asked.orphan_dependents is not None and asked.propagation_policy is None:
+        check_delete(asked.propagation_policy, asked.orphan_dependents, asked.dry_run or [])
+        if asked.orphan_dependents is not None:
             asked.propagation_policy = "Orphan" if asked.orphan_dependents else "Background"
-        if asked.propagation_policy not in (None, "", "Background", "Foreground", "Orphan"):
-            raise errors.bad_request(f"invalid propagationPolicy: {asked.propagation_policy}")
         return asked
 
 
@@ -143,43 +143,6 @@ async def delete_collection(core: Core, served: Served, request: Request) -> Ans
     return Answer(body=b"".join(parts))
 
 
-async def decode_body(request: Request) -> Any:
-    """The body as builtins. Raises StatusError 400, 413, 415."""
-    kind = request.content_type or JSON
-    decode = _DECODERS.get(kind)
-    if decode is None:
-        raise errors.unsupported_media_type(tuple(_DECODERS))
-    body = await request.body()
-    try:
-        value = decode(body)
-    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
-        raise errors.bad_request(f"the body of the request cannot be decoded: {error}") from error
-    if kind == protobuf.MEDIA_TYPE and value is None:
-        raise errors.unsupported_media_type((JSON, YAML))
-    return value
-
-
-_DECODERS: dict[str, Callable[[bytes], Any]] = {
-    JSON: msgspec.json.decode,
-    YAML: yaml.safe_load,
-    protobuf.MEDIA_TYPE: protobuf.decode,
-}
-
-
-def _prune(served: Served, body: Any, request: Request) -> list[str]:
-    """Removes unknown fields; with `fieldValidation=Strict` they are an error instead."""
-    if not isinstance(body, dict):
-        return []
-    dropped = served.strategy.prune(body)
-    if dropped and request.query.get("fieldValidation") == "Strict":
-        listed = ", ".join(f'unknown field "{path}"' for path in dropped)
-        raise errors.bad_request(
-            f"{served.kind} in version {errors.value_text(served.version)[1:-1]} cannot be handled as a "
-            f"{served.kind}: strict decoding error: {listed}"
-        )
-    return dropped if request.query.get("fieldValidation") != "Ignore" else []
-
-
 def write_options(core: Core, request: Request, asked: DeleteOptions | None = None) -> Options:
     user = request.user
     writer = Writer(user.name, tuple(sorted(user.groups)), core.now())
@@ -187,7 +150,7 @@ def write_options(core: Core, request: Request, asked: DeleteOptions | None = No
     def admit(served: Served, new: Obj, old: Obj | None) -> None:
         restriction.check(user, served, new, old)
 
-    return Options(writer, dry_run(request, asked.dry_run if asked else None), admit)
+    return Options(writer, check_write(request) or bool(asked and asked.dry_run), admit)
 
 
 async def _delete_options(request: Request) -> DeleteOptions:
@@ -207,9 +170,19 @@ def _answer(
     status: int = 200,
     dropped: list[str] | None = None,
 ) -> Answer:
-    warnings = tuple((b"warning", f'299 - "unknown field \\"{path}\\""'.encode()) for path in dropped or ())
+    escaped = (text.replace('"', '\\"') for text in dropped or ())
+    warnings = tuple((b"warning", f'299 - "{text}"'.encode()) for text in escaped)
     body = show.one(served, data, form_of(request), core.now())
     return Answer(status=status, body=body, headers=warnings)
+
+
+def _check_uid(served: Served, new: Any, old: Obj) -> None:
+    """A patch cannot make another object of it; a PUT that means another one is refused with a conflict."""
+    sent = (new.get("metadata") or {}) if isinstance(new, dict) else {}
+    uid = sent.get("uid") if isinstance(sent, dict) else None
+    if uid and uid != old["metadata"]["uid"]:
+        cause = errors.invalid_value("metadata.uid", uid, "field is immutable")
+        raise errors.invalid(served.kind, served.group, old["metadata"]["name"], [cause])
 
 
 def _uid(data: bytes) -> str:

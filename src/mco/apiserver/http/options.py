@@ -67,16 +67,6 @@ def number(request: Request, name: str) -> int:
     return int(text)
 
 
-def dry_run(request: Request, body_option: object = None) -> bool:
-    wanted = request.query.getlist("dryRun") or body_option or []
-    if wanted not in ([], ["All"]):
-        message = (
-            f' "" is invalid: dryRun: Unsupported value: {errors.value_text(wanted)}: supported values: "All"'
-        )
-        raise errors.StatusError(422, "Invalid", message.strip())
-    return bool(wanted)
-
-
 def form_of(request: Request) -> Form:
     """Raises StatusError 406 when nothing that the client accepts can be served."""
     accept = request.headers.get("accept", "") or "*/*"

@@ -11,6 +11,7 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
+from mco.apiserver.http.checks import check_watch
 from mco.apiserver.http.lists import Listing
 from mco.apiserver.http.options import Form, form_of, number, selection_of
 from mco.apiserver.http.request import Request
@@ -55,11 +56,10 @@ class Session(msgspec.Struct, kw_only=True):
 def watch_objects(core: Core, served: Served, request: Request) -> Answer:
     selection, form = selection_of(request, served), form_of(request)
     asked = request.query.get("resourceVersion", "")
+    check_watch(request)
     initial = request.flag("sendInitialEvents")
-    if initial and request.query.get("resourceVersionMatch") != "NotOlderThan":
-        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        cause = errors.forbidden_field("resourceVersionMatch", detail)
-        raise errors.invalid("ListOptions", "meta.k8s.io", "", [cause])
+    if initial and number(request, "resourceVersion") > core.store.current():
+        raise errors.too_new(number(request, "resourceVersion"), core.store.current())
     session = Session(
         core=core,
         served=served,

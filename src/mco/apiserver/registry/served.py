@@ -66,8 +66,12 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     def subresource(self, name: str) -> Subresource | None:
         return next((each for each in self.subresources if each.name == name), None)
 
-    def field_path(self, label: str) -> str | None:
-        """The path behind a field selector's label, None when the resource does not know it."""
-        if label == "metadata.namespace" and not self.namespaced:
-            return None
-        return COMMON_FIELDS.get(label) or self.fields.get(label)
+    def field_path(self, label: str) -> str:
+        """The path behind a field selector's label. Raises ValueError when the resource does not know it."""
+        path = COMMON_FIELDS.get(label) or self.fields.get(label)
+        if path and not (label == "metadata.namespace" and not self.namespaced):
+            return path
+        if self.custom or self.fields:
+            raise ValueError(f"field label not supported: {label}")
+        known = ", ".join(f'"{field}"' for field in COMMON_FIELDS)
+        raise ValueError(f'"{label}" is not a known field selector: only {known}')

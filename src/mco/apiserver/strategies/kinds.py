@@ -26,7 +26,8 @@ class NodeStrategy(Strategy):
         causes = []
         seen = set()
         for index, taint in enumerate((new.get("spec") or {}).get("taints") or ()):
-            field = f"spec.taints[{index}]"
+            # As the real server has it, though taints stand in the spec.
+            field = f"metadata.taints[{index}]"
             effect = taint.get("effect", "")
             for problem in names.qualified_name_errors(taint.get("key", "")):
                 causes.append(errors.invalid_value(f"{field}.key", taint.get("key", ""), problem))

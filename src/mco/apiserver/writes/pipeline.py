@@ -14,7 +14,7 @@ from mco.apiserver.writes import metadata as meta
 
 Obj = dict[str, Any]
 
-_METADATA_FIELDS = (
+METADATA_FIELDS = (
     "name",
     "generateName",
     "namespace",
@@ -98,12 +98,24 @@ def updated_object(served: Served, sent: Obj, old: Obj, subresource: str, writer
         if strategy.has_status:
             _copy_field(old, new, "status")
     metadata = new["metadata"] = _known_metadata(new)
+    forged = _forged(metadata, old["metadata"])
     for field in _SERVERS_OWN:
         _copy_field(old["metadata"], metadata, field)
+    if forged:
+        raise errors.invalid(served.kind, served.group, metadata.get("name", ""), forged)
     strategy.prepare(new, old, writer, subresource)
     if strategy.counts and _content(new, strategy.has_status) != _content(old, strategy.has_status):
         metadata["generation"] = old["metadata"].get("generation", 1) + 1
     return _checked(served, new, old)
+
+
+def _forged(sent: Obj, old: Obj) -> list[Cause]:
+    """Who deletes an object does it by deleting it."""
+    return [
+        errors.invalid_value(f"metadata.{field}", sent[field], "field is immutable")
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds")
+        if sent.get(field) is not None and sent[field] != old.get(field)
+    ]
 
 
 def _checked(served: Served, new: Obj, old: Obj | None) -> Obj:
@@ -135,7 +147,7 @@ def _immutable(new: Obj, old: Obj) -> list[Cause]:
 
 def _known_metadata(obj: Obj) -> Obj:
     metadata = obj["metadata"]
-    kept = {field: metadata[field] for field in _METADATA_FIELDS if metadata.get(field) not in (None, {}, [])}
+    kept = {field: metadata[field] for field in METADATA_FIELDS if metadata.get(field) not in (None, {}, [])}
     obj["metadata"] = kept
     return kept
 

@@ -73,7 +73,9 @@ class Writes:
         sent = pipeline.identify(served, body, namespace)
         self._check_place(served, namespace)
         if sent["metadata"].get("resourceVersion"):
-            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+            message = "resourceVersion should not be set on objects to be created"
+            # As the real server: a plain error, without a reason.
+            raise errors.StatusError(500, "", message)
         generated = bool(sent["metadata"].get("generateName") and not sent["metadata"].get("name"))
         for _ in range(NAME_ATTEMPTS if generated else 1):
             obj = pipeline.new_object(served, {**sent, "metadata": dict(sent["metadata"])}, options.writer)
@@ -235,12 +237,16 @@ def _check_identity(served: Served, sent: Obj, old: Obj, current: Revision) -> N
 def _check_preconditions(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:
     uid = old["metadata"]["uid"]
     if wanted.uid and wanted.uid != uid:
-        why = f"Precondition failed: UID in precondition: {wanted.uid}, UID in object meta: {uid}"
+        why = (
+            f"the UID in the precondition ({wanted.uid}) does not match the UID in record ({uid}). "
+            "The object might have been deleted and then recreated"
+        )
     elif wanted.resource_version and wanted.resource_version != str(current.number):
         why = (
-            f"Precondition failed: ResourceVersion in precondition: {wanted.resource_version}, "
-            f"ResourceVersion in object meta: {current.number}"
+            f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match the "
+            f"ResourceVersion in record ({current.number}). The object might have been modified"
         )
     else:
         return
-    raise errors.conflict(served.plural, served.group, current.key.name, why)
+    # The real server puts the kind where other conflicts have the resource.
+    raise errors.conflict(served.kind, served.group, current.key.name, why)
