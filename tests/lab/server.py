@@ -21,7 +21,7 @@ PORT = 22623
 class ConfigServer:
     def __init__(self, address: str, config: Mapping[str, Any]) -> None:
         now = datetime.now(UTC)
-        self._authority = authority.create("test", now)
+        self._authority = authority.create("test authority", now)
         self._pair = self._authority.server("test", [address], now)
         self.address = address
         self.config = config
