@@ -1,8 +1,4 @@
-"""Is a schema structural, and can this server enforce all of it?
-
-What it cannot enforce is refused: a definition whose rules are silently ignored would be worse than none
-(design.md 10, embedded API server).
-"""
+"""Is a schema structural, and can all of it be enforced?"""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ from typing import Any
 
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
+from mco.apiserver.schema.definition import rule_causes
 from mco.apiserver.schema.patterns import compile_pattern
 
-RULES = "x-kubernetes-validations"
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _LIST_TYPES = ("atomic", "set", "map")
 _FORBIDDEN = ("definitions", "dependencies", "patternProperties", "additionalItems", "$ref", "$schema", "id")
@@ -27,18 +23,13 @@ def schema_causes(schema: Mapping[str, Any], field: str) -> list[Cause]:
         detail = "must be object at the root"
         causes.append(errors.invalid_value(f"{field}.type", schema.get("type"), detail))
     _check(schema, field, causes)
-    return causes
+    return causes or rule_causes(schema, field)
 
 
 def _check(schema: Any, field: str, causes: list[Cause]) -> None:
     if not isinstance(schema, Mapping):
         causes.append(errors.invalid_value(field, schema, "must be an object"))
         return
-    if schema.get(RULES):
-        detail = (
-            "this server has no evaluator for CEL rules, and does not accept rules that it cannot enforce"
-        )
-        causes.append(errors.forbidden_field(f"{field}.{RULES}", detail))
     _check_type(schema, field, causes)
     for word in _FORBIDDEN:
         if word in schema:

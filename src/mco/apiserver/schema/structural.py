@@ -7,30 +7,34 @@ fields costs tens of microseconds.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from mco.apiserver.errors import Cause
-from mco.apiserver.schema.values import compile_values
+from mco.apiserver.schema.embedded import compile_embedded, compile_lists
+from mco.apiserver.schema.validations import Budget, Node, node
+from mco.apiserver.schema.values import ABSENT, compile_values
 
 Schema = Mapping[str, Any]
 Prune = Callable[[Any, str, list[str]], None]
 Default = Callable[[Any], None]
-Validate = Callable[[Any, str, list[Cause]], None]
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-class Structure(msgspec.Struct, frozen=True):
-    """The compiled schema of one version of a custom resource."""
+class Structure:
+    """The compiled schema of one version of a custom resource, or of a built-in kind."""
 
-    _prune: Prune
-    _default: Default
-    _validate: Validate
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._prune = compile_prune(schema, whole=True)
+        self._default = compile_default(schema)
+        self._values = compile_values(schema, whole=True)
+        self._embedded = compile_embedded(schema)
+        self._lists = compile_lists(schema)
 
     def prune(self, obj: Any) -> list[str]:
         """Removes fields that the schema does not know; their paths."""
@@ -39,21 +43,55 @@ class Structure(msgspec.Struct, frozen=True):
         return dropped
 
     def default(self, obj: Any) -> None:
-        """Sets the defaults of absent fields, and of null ones that may not be null."""
+        """Sets the defaults of absent fields; null where it may not be is as if the field was not there."""
         self._default(obj)
 
-    def validate(self, obj: Any) -> list[Cause]:
-        """Everything that is wrong with the object."""
+    def validate(self, obj: Any, old: Any = None) -> list[Cause]:
+        """Everything that is wrong with the object, in the order in which the real server tells it; `old` is
+        what it was before: whatever was wrong then and did not change passes."""
         causes: list[Cause] = []
-        self._validate(obj, "", causes)
+        self._values(obj, "", causes, ABSENT if old is None else old)
+        if self._embedded is not None:
+            self._embedded(obj, "", causes)
+        if self._lists is not None and not (old is not None and self._has_duplicates(old)):
+            self._lists(obj, "", causes)
+        if self._rules is None:
+            return causes
+        if any(cause.reason in _BLOCKING for cause in causes):
+            return [*causes, Cause("FieldValueInvalid", f"Invalid value: null: {_NOT_CHECKED}", "<nil>")]
+        self._rules.run(obj, old, "", Budget(), causes, False)
         return causes
+
+    def _has_duplicates(self, old: Any) -> bool:
+        found: list[Cause] = []
+        if self._lists is not None:
+            self._lists(old, "", found)
+        return bool(found)
+
+    @functools.cached_property
+    def _rules(self) -> Node | None:
+        """Compiled when first needed: a definition has been checked before it is served."""
+        return node(self._schema, whole=True)
+
+
+_BLOCKING = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to "
+    "complete validation"
+)
 
 
 def structure(schema: Schema) -> Structure:
     """Compiles the schema of a whole object: apiVersion, kind and metadata are the API server's business."""
-    return Structure(
-        compile_prune(schema, whole=True), compile_default(schema), compile_values(schema, whole=True)
-    )
+    return Structure(schema)
 
 
 def compile_prune(schema: Schema, *, whole: bool = False) -> Prune:
@@ -91,15 +129,19 @@ def compile_default(schema: Schema) -> Default:
     properties = schema.get("properties") or {}
     defaults = {name: sub["default"] for name, sub in properties.items() if "default" in sub}
     nullable = {name for name, sub in properties.items() if sub.get("nullable")}
-    below = {name: compile_default(sub) for name, sub in properties.items() if _has_default(sub)}
+    strict = frozenset(properties) - nullable
+    below = {name: compile_default(sub) for name, sub in properties.items() if _is_container(sub)}
     extra, items = schema.get("additionalProperties"), schema.get("items")
-    rest = compile_default(extra) if isinstance(extra, Mapping) and _has_default(extra) else None
-    item = compile_default(items) if isinstance(items, Mapping) and _has_default(items) else None
+    rest = compile_default(extra) if isinstance(extra, Mapping) and _is_container(extra) else None
+    item = compile_default(items) if isinstance(items, Mapping) and _is_container(items) else None
 
     def default(value: Any) -> None:
         if isinstance(value, dict):
+            if None in value.values():
+                for name in [name for name, entry in value.items() if entry is None and name in strict]:
+                    del value[name]
             for name, constant in defaults.items():
-                if name not in value or (value[name] is None and name not in nullable):
+                if name not in value:
                     value[name] = copy.deepcopy(constant)
             for name, apply in below.items():
                 if name in value:
@@ -115,14 +157,11 @@ def compile_default(schema: Schema) -> Default:
     return default
 
 
-def _has_default(schema: Schema) -> bool:
-    """Whether there is a default anywhere in the schema or below it."""
-    below = [
-        *(schema.get("properties") or {}).values(),
-        schema.get("additionalProperties"),
-        schema.get("items"),
-    ]
-    return "default" in schema or any(isinstance(sub, Mapping) and _has_default(sub) for sub in below)
+def _is_container(schema: Schema) -> bool:
+    """Whether there are fields in the value that may have defaults, or be null where they may not."""
+    return any(schema.get(word) for word in ("properties", "items")) or isinstance(
+        schema.get("additionalProperties"), Mapping
+    )
 
 
 def _join(path: str, name: str) -> str:

@@ -13,7 +13,9 @@ from mco.apiserver.schema.formats import check_of
 from mco.apiserver.schema.patterns import compile_pattern
 
 Schema = Mapping[str, Any]
-Check = Callable[[Any, str, list[Cause]], None]
+Check = Callable[[Any, str, list[Cause], Any], None]
+"""Value, path, where to say what is wrong, what the value was (`ABSENT`: nothing to compare with)."""
+Own = Callable[[Any, str, list[Cause]], None]
 
 INT_OR_STRING = "x-kubernetes-int-or-string"
 EMBEDDED = "x-kubernetes-embedded-resource"
@@ -23,15 +25,23 @@ _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _BOUNDS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
+class _Absent:
+    """No value, which null is one."""
+
+
+ABSENT = _Absent()
+
+
 def compile_values(schema: Schema, *, whole: bool = False) -> Check:
-    """A function that appends what is wrong with a value at a path."""
+    """A function that appends what is wrong with a value at a path. What was wrong before and did not change
+    passes (ratcheting)."""
     checks = [*_own(schema), *_combined(schema)]
     container = _container(schema, whole=whole or bool(schema.get(EMBEDDED)))
     kind = "" if schema.get(INT_OR_STRING) else schema.get("type", "")
     nullable = bool(schema.get("nullable"))
 
-    def check(value: Any, path: str, causes: list[Cause]) -> None:
-        if value is None and nullable:
+    def check(value: Any, path: str, causes: list[Cause], old: Any) -> None:
+        if (value is None and nullable) or (old is not ABSENT and unchanged(value, old)):
             return
         if kind and not _is(kind, value):
             causes.append(_type_cause(kind, value, path))
@@ -39,9 +49,22 @@ def compile_values(schema: Schema, *, whole: bool = False) -> Check:
         for own in checks:
             own(value, path, causes)
         if container is not None:
-            container(value, path, causes)
+            container(value, path, causes, old)
 
     return check
+
+
+def unchanged(value: Any, old: Any) -> bool:
+    """Equal as JSON: a number is no truth value, whatever Python says."""
+    return bool(value == old) and _alike(value, old)
+
+
+def _alike(value: Any, old: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_alike(entry, old[name]) for name, entry in value.items())
+    if isinstance(value, list):
+        return all(_alike(entry, other) for entry, other in zip(value, old, strict=True))
+    return isinstance(value, bool) == isinstance(old, bool)
 
 
 def type_name(value: Any) -> str:
@@ -76,9 +99,9 @@ def _type_cause(kind: str, value: Any, path: str) -> Cause:
     return errors.wrong_type(path, actual, f'{path} in body must be of type {kind}: "{actual}"')
 
 
-def _own(schema: Schema) -> list[Check]:
+def _own(schema: Schema) -> list[Own]:
     """The checks of a value by itself, in the order in which the real server reports them."""
-    checks: list[Check] = []
+    checks: list[Own] = []
     if schema.get(INT_OR_STRING):
         checks.append(_int_or_string)
     checks += _string_checks(schema) + _number_checks(schema) + _size_checks(schema)
@@ -92,7 +115,7 @@ def _int_or_string(value: Any, path: str, causes: list[Cause]) -> None:
         causes.append(_type_cause("integer,string", value, path))
 
 
-def _enum(allowed: list[Any]) -> Check:
+def _enum(allowed: list[Any]) -> Own:
     def check(value: Any, path: str, causes: list[Cause]) -> None:
         if value not in allowed:
             causes.append(errors.not_supported(path, value, allowed))
@@ -100,8 +123,8 @@ def _enum(allowed: list[Any]) -> Check:
     return check
 
 
-def _string_checks(schema: Schema) -> list[Check]:
-    checks: list[Check] = []
+def _string_checks(schema: Schema) -> list[Own]:
+    checks: list[Own] = []
     shortest, longest, text = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
     form = schema.get("format", "")
 
@@ -123,7 +146,7 @@ def _string_checks(schema: Schema) -> list[Check]:
     return checks
 
 
-def _pattern(text: str) -> Check:
+def _pattern(text: str) -> Own:
     search = compile_pattern(text).search
 
     def check(value: Any, path: str, causes: list[Cause]) -> None:
@@ -133,7 +156,7 @@ def _pattern(text: str) -> Check:
     return check
 
 
-def _format(form: str, holds: Callable[[str], bool]) -> Check:
+def _format(form: str, holds: Callable[[str], bool]) -> Own:
     def check(value: Any, path: str, causes: list[Cause]) -> None:
         if isinstance(value, str) and not holds(value):
             detail = f"{path} in body must be of type {form}: {errors.value_text(value)}"
@@ -142,7 +165,7 @@ def _format(form: str, holds: Callable[[str], bool]) -> Check:
     return check
 
 
-def _number_checks(schema: Schema) -> list[Check]:
+def _number_checks(schema: Schema) -> list[Own]:
     lowest, highest, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
     above, below = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
     bounds = _BOUNDS.get(schema.get("format", "")) if schema.get("type") == "integer" else None
@@ -167,7 +190,7 @@ def _number_checks(schema: Schema) -> list[Check]:
     return [check]
 
 
-def _size_checks(schema: Schema) -> list[Check]:
+def _size_checks(schema: Schema) -> list[Own]:
     fewest, most = schema.get("minItems"), schema.get("maxItems")
     narrow, wide = schema.get("minProperties"), schema.get("maxProperties")
 
@@ -204,48 +227,59 @@ def _container(schema: Schema, *, whole: bool) -> Check | None:
     }
     rest = compile_values(extra) if isinstance(extra, Mapping) else None
 
-    def check(value: Any, path: str, causes: list[Cause]) -> None:
+    def check(value: Any, path: str, causes: list[Cause], old: Any) -> None:
         if not isinstance(value, dict):
             return
+        before = old if isinstance(old, dict) else {}
         for name in needed:
             if name not in value:
                 causes.append(errors.required(_join(path, name)))
         for name, entry in value.items():
             below = known.get(name, rest)
             if below is not None and not (whole and name in _OBJECT_FIELDS):
-                below(entry, _join(path, name), causes)
+                below(entry, _join(path, name), causes, before.get(name, ABSENT))
 
     return check
 
 
 def _array(schema: Schema, item: Check) -> Check:
-    keys = tuple(schema.get(LIST_KEYS) or ()) if schema.get(LIST_TYPE) == "map" else ()
-    defaults = {name: sub.get("default") for name, sub in (schema["items"].get("properties") or {}).items()}
-    unique = schema.get(LIST_TYPE) == "set" or bool(schema.get("uniqueItems"))
+    identity = identity_of(schema) if schema.get(LIST_TYPE) == "map" else None
+    unique = bool(schema.get("uniqueItems"))
 
-    def check(value: Any, path: str, causes: list[Cause]) -> None:
+    def check(value: Any, path: str, causes: list[Cause], old: Any) -> None:
         if not isinstance(value, list):
             return
-        seen: set[bytes] = set()
+        before = {}
+        if identity is not None and isinstance(old, list):
+            before = {identity(entry)[0]: entry for entry in old}
         for index, entry in enumerate(value):
-            place = f"{path}[{index}]"
-            item(entry, place, causes)
-            identity: Any = entry
-            if keys and isinstance(entry, dict):
-                identity = {key: entry.get(key, defaults.get(key)) for key in keys}
-            elif not unique:
-                continue
-            encoded = msgspec.json.encode(identity, order="sorted")
-            if encoded in seen:
-                causes.append(errors.duplicate(place, identity))
-            seen.add(encoded)
+            was = before.get(identity(entry)[0], ABSENT) if before and identity is not None else ABSENT
+            item(entry, f"{path}[{index}]", causes, was)
+        if unique and len({msgspec.json.encode(entry, order="sorted") for entry in value}) < len(value):
+            detail = f"{path} in body shouldn't contain duplicates"
+            causes.append(errors.invalid_value(path, value, detail))
 
     return check
 
 
-def _combined(schema: Schema) -> list[Check]:
+def identity_of(schema: Schema) -> Callable[[Any], tuple[bytes, Any]]:
+    """What tells the elements of a set or a keyed list apart, as bytes and as it is printed."""
+    keys = tuple(schema.get(LIST_KEYS) or ()) if schema.get(LIST_TYPE) == "map" else ()
+    properties = schema["items"].get("properties") or {}
+    defaults = {key: (properties.get(key) or {}).get("default") for key in keys}
+
+    def identity(entry: Any) -> tuple[bytes, Any]:
+        shown = {key: entry.get(key, defaults[key]) for key in keys} if isinstance(entry, dict) else entry
+        if isinstance(entry, dict) and not keys:
+            shown = entry
+        return msgspec.json.encode(shown, order="sorted"), shown
+
+    return identity
+
+
+def _combined(schema: Schema) -> list[Own]:
     """allOf, anyOf, oneOf and not: only the values count, they declare no fields."""
-    checks: list[Check] = [compile_values(sub) for sub in schema.get("allOf") or ()]
+    checks: list[Own] = [_without_old(compile_values(sub)) for sub in schema.get("allOf") or ()]
     texts = {
         "anyOf": "must validate at least one schema (anyOf)",
         "oneOf": "must validate one and only one schema (oneOf)",
@@ -254,12 +288,16 @@ def _combined(schema: Schema) -> list[Check]:
     for word, text in texts.items():
         if schema.get(word):
             branches = [schema[word]] if word == "not" else schema[word]
-            checks.append(_branches(word, text, [compile_values(branch) for branch in branches]))
+            checks.append(_branches(word, text, [_without_old(compile_values(b)) for b in branches]))
     return checks
 
 
-def _branches(word: str, text: str, branches: list[Check]) -> Check:
-    def passes(branch: Check, value: Any) -> bool:
+def _without_old(check: Check) -> Own:
+    return lambda value, path, causes: check(value, path, causes, ABSENT)
+
+
+def _branches(word: str, text: str, branches: list[Own]) -> Own:
+    def passes(branch: Own, value: Any) -> bool:
         found: list[Cause] = []
         branch(value, "", found)
         return not found

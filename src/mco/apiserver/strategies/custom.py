@@ -26,4 +26,4 @@ class CustomStrategy(Strategy):
         self._compiled.default(new)
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
-        return self._compiled.validate(new)
+        return self._compiled.validate(new, old)

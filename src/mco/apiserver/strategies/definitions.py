@@ -137,6 +137,11 @@ def _versions(spec: Obj) -> list[Cause]:
         detail = "must have exactly one version marked as storage version"
         causes.append(errors.invalid_value("spec.versions", len(versions), detail))
     seen: set[str] = set()
+    schemas_of = [(version.get("schema") or {}).get("openAPIV3Schema") for version in versions]
+    is_shared = all(isinstance(one, dict) and one == schemas_of[0] for one in schemas_of)
+    if is_shared and schemas_of[0]:
+        # What all versions have in common is one schema to the real server, and so are its mistakes.
+        causes += schema_causes(schemas_of[0], "spec.validation.openAPIV3Schema")
     for index, version in enumerate(versions):
         field = f"spec.versions[{index}]"
         name = version.get("name") or ""
@@ -147,10 +152,10 @@ def _versions(spec: Obj) -> list[Cause]:
         seen.add(name)
         version.setdefault("served", False)
         version.setdefault("storage", False)
-        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        schema = schemas_of[index]
         if not isinstance(schema, dict):
             causes.append(errors.required(f"{field}.schema.openAPIV3Schema", "schemas are required"))
-        else:
+        elif not is_shared:
             causes += schema_causes(schema, f"{field}.schema.openAPIV3Schema")
         causes += _columns(version, field)
     return causes

@@ -1,0 +1,165 @@
+"""The functions that Kubernetes adds to CEL, as one table.
+
+`Overload.takes` and `gives` are types in text: `int`, `list<string>`, or a type of Kubernetes such as
+`net.IP`. A member function takes its receiver first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from mco.apiserver.cel import lists, network, numbers, text
+
+Implementation = Callable[..., Any]
+
+_ORDERED = ("int", "double", "string", "bool", "bytes", "duration", "timestamp")
+
+
+class Overload(msgspec.Struct, frozen=True):
+    takes: tuple[str, ...]
+    gives: str
+    implementation: Implementation
+    member: bool = True
+
+
+def _member(takes: str, gives: str, implementation: Implementation) -> Overload:
+    return Overload(tuple(takes.split()), gives, implementation)
+
+
+def _plain(takes: str, gives: str, implementation: Implementation) -> Overload:
+    return Overload(tuple(takes.split()), gives, implementation, member=False)
+
+
+def _each(kinds: tuple[str, ...], gives: str, implementation: Implementation) -> tuple[Overload, ...]:
+    return tuple(_member(f"list<{kind}>", gives or kind, implementation) for kind in kinds)
+
+
+_IP, _CIDR, _URL = network.IP, network.CIDR, network.URL
+_QUANTITY, _SEMVER, _FORMAT = numbers.QUANTITY, numbers.SEMVER, text.FORMAT
+
+FUNCTIONS: dict[str, tuple[Overload, ...]] = {
+    "isIP": (_plain("string", "bool", network.is_ip),),
+    "ip": (_plain("string", _IP, network.ip), _member(_CIDR, _IP, network.ip)),
+    "ip.isCanonical": (_plain("string", "bool", network.is_canonical),),
+    "family": (_member(_IP, "int", network.family),),
+    "isUnspecified": (_member(_IP, "bool", network.is_unspecified),),
+    "isLoopback": (_member(_IP, "bool", network.is_loopback),),
+    "isLinkLocalMulticast": (_member(_IP, "bool", network.is_link_local_multicast),),
+    "isLinkLocalUnicast": (_member(_IP, "bool", network.is_link_local_unicast),),
+    "isGlobalUnicast": (_member(_IP, "bool", network.is_global_unicast),),
+    "isCIDR": (_plain("string", "bool", network.is_cidr),),
+    "cidr": (_plain("string", _CIDR, network.cidr),),
+    "containsIP": (
+        _member(f"{_CIDR} string", "bool", network.contains_ip),
+        _member(f"{_CIDR} {_IP}", "bool", network.contains_ip),
+    ),
+    "containsCIDR": (
+        _member(f"{_CIDR} string", "bool", network.contains_cidr),
+        _member(f"{_CIDR} {_CIDR}", "bool", network.contains_cidr),
+    ),
+    "masked": (_member(_CIDR, _CIDR, network.masked),),
+    "prefixLength": (_member(_CIDR, "int", network.prefix_length),),
+    "isURL": (_plain("string", "bool", network.is_url),),
+    "url": (_plain("string", _URL, network.url),),
+    "getScheme": (_member(_URL, "string", network.scheme),),
+    "getHost": (_member(_URL, "string", network.host),),
+    "getHostname": (_member(_URL, "string", network.hostname),),
+    "getPort": (_member(_URL, "string", network.port),),
+    "getEscapedPath": (_member(_URL, "string", network.escaped_path),),
+    "getQuery": (_member(_URL, "map<string,list<string>>", network.query),),
+    "isQuantity": (_plain("string", "bool", numbers.is_quantity),),
+    "quantity": (_plain("string", _QUANTITY, numbers.quantity),),
+    "sign": (_member(_QUANTITY, "int", numbers.sign),),
+    "isInteger": (_member(_QUANTITY, "bool", numbers.is_integer),),
+    "asInteger": (_member(_QUANTITY, "int", numbers.as_integer),),
+    "asApproximateFloat": (_member(_QUANTITY, "double", numbers.as_float),),
+    "add": (
+        _member(f"{_QUANTITY} {_QUANTITY}", _QUANTITY, numbers.add),
+        _member(f"{_QUANTITY} int", _QUANTITY, numbers.add),
+    ),
+    "sub": (
+        _member(f"{_QUANTITY} {_QUANTITY}", _QUANTITY, numbers.sub),
+        _member(f"{_QUANTITY} int", _QUANTITY, numbers.sub),
+    ),
+    "isLessThan": (
+        _member(f"{_QUANTITY} {_QUANTITY}", "bool", numbers.is_less),
+        _member(f"{_SEMVER} {_SEMVER}", "bool", numbers.is_less),
+    ),
+    "isGreaterThan": (
+        _member(f"{_QUANTITY} {_QUANTITY}", "bool", numbers.is_greater),
+        _member(f"{_SEMVER} {_SEMVER}", "bool", numbers.is_greater),
+    ),
+    "compareTo": (
+        _member(f"{_QUANTITY} {_QUANTITY}", "int", numbers.compare),
+        _member(f"{_SEMVER} {_SEMVER}", "int", numbers.compare),
+    ),
+    "isSemver": (_plain("string", "bool", numbers.is_semver),),
+    "semver": (_plain("string", _SEMVER, numbers.semver),),
+    "major": (_member(_SEMVER, "int", numbers.major),),
+    "minor": (_member(_SEMVER, "int", numbers.minor),),
+    "patch": (_member(_SEMVER, "int", numbers.patch),),
+    "find": (_member("string string", "string", text.find),),
+    "findAll": (
+        _member("string string", "list<string>", text.find_all),
+        _member("string string int", "list<string>", text.find_all),
+    ),
+    "isSorted": _each((*_ORDERED, "dyn"), "bool", lists.is_sorted),
+    "sum": _each(("int", "double", "duration", "dyn"), "", lists.total),
+    "min": _each((*_ORDERED, "dyn"), "", lists.smallest),
+    "max": _each((*_ORDERED, "dyn"), "", lists.largest),
+    "indexOf": (
+        _member("list<dyn> dyn", "int", lists.index_of),
+        _member("string string", "int", lists.index_of),
+        _member("string string int", "int", lists.index_of),
+    ),
+    "lastIndexOf": (
+        _member("list<dyn> dyn", "int", lists.last_index_of),
+        _member("string string", "int", lists.last_index_of),
+        _member("string string int", "int", lists.last_index_of),
+    ),
+    "distinct": _each((*_ORDERED, "dyn"), "list<dyn>", lists.distinct),
+    "flatten": (
+        _member("list<dyn>", "list<dyn>", lists.flatten),
+        _member("list<dyn> int", "list<dyn>", lists.flatten),
+    ),
+    "sort": _each((*_ORDERED, "dyn"), "list<dyn>", lists.sort),
+    "slice": (_member("list<dyn> int int", "list<dyn>", lists.part),),
+    "reverse": (_member("list<dyn>", "list<dyn>", lists.backwards),),
+    "charAt": (_member("string int", "string", text.char_at),),
+    "lowerAscii": (_member("string", "string", text.lower),),
+    "upperAscii": (_member("string", "string", text.upper),),
+    "replace": (
+        _member("string string string", "string", text.replace),
+        _member("string string string int", "string", text.replace),
+    ),
+    "split": (
+        _member("string string", "list<string>", text.split),
+        _member("string string int", "list<string>", text.split),
+    ),
+    "substring": (
+        _member("string int", "string", text.substring),
+        _member("string int int", "string", text.substring),
+    ),
+    "trim": (_member("string", "string", text.trim),),
+    "join": (
+        _member("list<string>", "string", text.join),
+        _member("list<string> string", "string", text.join),
+    ),
+    "format": (_member("string list<dyn>", "string", text.formatted),),
+    "strings.quote": (_plain("string", "string", text.quoted),),
+    "validate": (_member(f"{_FORMAT} string", "list<string>", text.violations),),
+    **{f"format.{name}": (_plain("", _FORMAT, text.named_format(name)),) for name in text.FORMATS},
+}
+
+MEMBERS = frozenset(
+    name for name, overloads in FUNCTIONS.items() if any(overload.member for overload in overloads)
+)
+
+
+def overloads() -> Iterator[tuple[str, int, Overload]]:
+    """Each with the function's name and its number in it."""
+    for name, of_name in FUNCTIONS.items():
+        for number, overload in enumerate(of_name):
+            yield name, number, overload

@@ -1,0 +1,208 @@
+"""Strings, regular expressions and named formats of the Kubernetes CEL library."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mco.apiserver.cel import network
+from mco.apiserver.cel.network import Opaque, content
+from mco.apiserver.schema.formats import check_of
+from mco.apiserver.schema.patterns import compile_pattern
+from mco.apiserver.strategies import names
+
+FORMAT = "kubernetes.NamedFormat"
+_DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+_DNS1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+def char_at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise ValueError(f"index out of range: {index}")
+    return text[index : index + 1]
+
+
+def lower(text: str) -> str:
+    return "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def upper(text: str) -> str:
+    return "".join(c.upper() if c.isascii() else c for c in text)
+
+
+def replace(text: str, old: str, new: str, count: int = -1) -> str:
+    return text.replace(old, new, count)
+
+
+def split(text: str, separator: str, count: int = -1) -> list[str]:
+    if count == 0:
+        return []
+    if not separator:
+        return list(text) if count < 0 or count > len(text) else [*text[: count - 1], text[count - 1 :]]
+    return text.split(separator, count - 1 if count > 0 else -1)
+
+
+def substring(text: str, start: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if not 0 <= start <= len(text):
+        raise ValueError(f"index out of range: {start}")
+    if not 0 <= end <= len(text):
+        raise ValueError(f"index out of range: {end}")
+    if start > end:
+        raise ValueError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+def trim(text: str) -> str:
+    return text.strip()
+
+
+def join(texts: list[Any], separator: str = "") -> str:
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("no such overload")
+    return separator.join(texts)
+
+
+def quoted(text: str) -> str:
+    escapes = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
+    escapes |= {"\\": r"\\", '"': r"\""}
+    return '"' + "".join(escapes.get(c, c) for c in text) + '"'
+
+
+_DIRECTIVE = re.compile(r"%(?:\.(\d+))?([sdfebxXo%])|%")
+
+
+def formatted(text: str, values: list[Any]) -> str:
+    """`'%s is %d'.format([a, b])`."""
+    rest = list(values)
+
+    def one(match: re.Match[str]) -> str:
+        kind = match[2]
+        if kind is None:
+            raise ValueError("could not parse formatting clause: unrecognized formatting clause")
+        if kind == "%":
+            return "%"
+        if not rest:
+            raise ValueError(f"index {len(values)} out of range")
+        return _clause(kind, int(match[1]) if match[1] else 6, rest.pop(0))
+
+    return _DIRECTIVE.sub(one, text)
+
+
+def _clause(kind: str, precision: int, value: Any) -> str:
+    if kind == "s":
+        return shown(value)
+    if kind in "xX" and isinstance(value, str | bytes):
+        raw = value.encode() if isinstance(value, str) else value
+        return raw.hex().upper() if kind == "X" else raw.hex()
+    if isinstance(value, bool) and kind == "b":
+        return str(int(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"error during formatting: no formatting of that value as %{kind}")
+    if kind in "fe":
+        return f"{value:.{precision}{kind}}"
+    if kind == "d":
+        return str(value)
+    return f"{int(value):{kind}}"
+
+
+def shown(value: Any) -> str:
+    """A value as `%s` shows it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return str(int(value)) if value.is_integer() else repr(value)
+        case bytes() | bytearray():
+            return bytes(value).decode(errors="replace")
+        case datetime.datetime():
+            return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+        case datetime.timedelta():
+            return f"{value.total_seconds():g}s"
+        case Mapping():
+            parts = sorted((shown(k), shown(v)) for k, v in value.items())
+            return "{" + ", ".join(f"{k}: {v}" for k, v in parts) + "}"
+        case list():
+            return "[" + ", ".join(map(shown, value)) + "]"
+        case _:
+            return str(value)
+
+
+def find(text: str, pattern: str) -> str:
+    found = _compiled(pattern).search(text)
+    return found[0] if found else ""
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    found = [match[0] for match in _compiled(pattern).finditer(text)]
+    return found if limit < 0 else found[:limit]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return compile_pattern(pattern)
+    except re.error as error:
+        raise ValueError(f"Illegal regex: {error}") from None
+
+
+def _dns1035(text: str) -> list[str]:
+    problems = [] if _DNS1035.match(text) else [_DNS1035_RULE]
+    return [*problems, "must be no more than 63 characters"] if len(text) > 63 else problems
+
+
+def _prefix(rule: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """Of what a random ending is added to, which may therefore end in a dash."""
+
+    def check(text: str) -> list[str]:
+        return rule(text[:-1] + "a" if text.endswith("-") else text)
+
+    return check
+
+
+def _crd_format(form: str, problem: str) -> Callable[[str], list[str]]:
+    holds = check_of(form)
+    assert holds is not None
+    return lambda text: [] if holds(text) else [problem]
+
+
+def _uri(text: str) -> list[str]:
+    return [] if network.is_url(text) else [f'parse "{text}": invalid URI for request']
+
+
+FORMATS: dict[str, Callable[[str], list[str]]] = {
+    "byte": _crd_format("byte", "invalid base64"),
+    "date": _crd_format("date", "invalid date"),
+    "datetime": _crd_format("date-time", "invalid datetime"),
+    "dns1035Label": _dns1035,
+    "dns1035LabelPrefix": _prefix(_dns1035),
+    "dns1123Label": names.label_errors,
+    "dns1123LabelPrefix": _prefix(names.label_errors),
+    "dns1123Subdomain": names.subdomain_errors,
+    "dns1123SubdomainPrefix": _prefix(names.subdomain_errors),
+    "labelValue": names.label_value_errors,
+    "qualifiedName": names.qualified_name_errors,
+    "uri": _uri,
+    "uuid": _crd_format("uuid", "does not match the UUID format"),
+}
+
+
+def named_format(name: str) -> Callable[[], Opaque]:
+    return lambda: {FORMAT: name}
+
+
+def violations(form: Opaque, text: str) -> list[str]:
+    """What is wrong with the text; nothing when it has the format."""
+    return FORMATS[content(form, FORMAT)](text)
+
+
+def encode(raw: bytes) -> str:
+    return base64.b64encode(bytes(raw)).decode()

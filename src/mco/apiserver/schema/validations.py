@@ -1,0 +1,311 @@
+"""The rules in CEL of a structural schema (x-kubernetes-validations): compiled, checked, run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from mco.apiserver import errors
+from mco.apiserver.cel import check, cost, environment
+from mco.apiserver.cel.declared import Declared, declare, in_order_of
+from mco.apiserver.cel.environment import CompileError, Failure, Program
+from mco.apiserver.errors import Cause
+from mco.apiserver.schema.values import unchanged
+
+Schema = Mapping[str, Any]
+
+RULES = "x-kubernetes-validations"
+_CHEAP = 1_000
+_MESSAGE_BYTES = 5 * 1024
+_OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_CANCELLED = "'operation cancelled: actual cost limit exceeded'"
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """`types` are what the schema says of the program's nodes; `cost` the most that it may be, by the
+    schema; `fields` those of `self` and `oldSelf` that it looks at, None: all."""
+
+    program: Program
+    types: Mapping[int, Declared]
+    cost: int
+    fields: frozenset[str] | None
+
+
+class Rule(msgspec.Struct, frozen=True):
+    compiled: Compiled
+    text: str
+    message: str
+    expression: Compiled | None
+    reason: str
+    place: str
+    uses_old: bool
+    optional: bool
+
+
+class Budget:
+    """What is left for the rules of one request."""
+
+    def __init__(self) -> None:
+        self.left = cost.PER_REQUEST
+
+
+def compile_rule(source: str, declared: Declared, *, optional: bool) -> Compiled:
+    """Raises CompileError with the real server's text."""
+    names = ("oldSelf",) if optional else ()
+    parsed = environment.parse(source, names)
+    scope = {"self": declared, "oldSelf": None if optional else declared}
+    found = check.follow(parsed, scope)
+    variables = {"self": declared.text, **found.variables}
+    if not optional:
+        variables["oldSelf"] = declared.text
+    problems = check.report(found.problems, parsed, source)
+    try:
+        program = environment.compile_expression(source, variables, names, found.wraps)
+    except CompileError as error:
+        raise CompileError("\n".join(dict.fromkeys((*problems, error.message)))) from None
+    if problems:
+        raise CompileError("\n".join(problems))
+    estimate = cost.estimate(program.checked, found.types, declared)
+    return Compiled(program, found.types, estimate, _looked_at(program.checked))
+
+
+def _looked_at(parsed: Any) -> frozenset[str] | None:
+    """The fields that are selected of self and oldSelf, None when one of them is used whole."""
+    fields = {n.name for n in parsed.nodes() if n.kind == "select" and _is_self(n.target)}
+    selections = sum(n.kind == "select" and _is_self(n.target) for n in parsed.nodes())
+    uses = sum(_is_self(n) for n in parsed.nodes())
+    return frozenset(fields) if uses == selections and fields else None
+
+
+def _is_self(node: Any) -> bool:
+    return node is not None and node.kind == "ident" and node.name in ("self", "oldSelf", "oldSelf__")
+
+
+def uses_old(compiled: Compiled) -> bool:
+    return any(node.kind == "ident" and node.name == "oldSelf" for node in compiled.program.checked.nodes())
+
+
+class Node:
+    """The rules at one place of a schema and below it."""
+
+    def __init__(self, schema: Schema, declared: Declared, *, whole: bool) -> None:
+        self._declared = declared
+        self._type = schema.get("type", "")
+        self._is_scalar = declared.kind not in ("object", "map", "list")
+        self.rules = [_rule(rule, declared) for rule in schema.get(RULES) or ()]
+        self._fields = _needed(self.rules) if declared.kind == "object" else None
+        self._properties: dict[str, Node] = {}
+        self._rest: Node | None = None
+        self._item: Node | None = None
+        self._keys: tuple[str, ...] = ()
+        self._defaults: dict[str, Any] = {}
+        for name, sub in (schema.get("properties") or {}).items():
+            if not (whole and name in ("apiVersion", "kind", "metadata")) and (below := node(sub)):
+                self._properties[name] = below
+        if isinstance(extra := schema.get("additionalProperties"), Mapping):
+            self._rest = node(extra)
+        if isinstance(items := schema.get("items"), Mapping):
+            self._item = node(items)
+            if schema.get("x-kubernetes-list-type") == "map":
+                self._keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+                properties = items.get("properties") or {}
+                self._defaults = {key: (properties.get(key) or {}).get("default") for key in self._keys}
+
+    def run(self, value: Any, old: Any, path: str, budget: Budget, causes: list[Cause], same: bool) -> None:
+        """`old` is what the value was before, None: nothing that it can be compared with; `same`: what the
+        value is part of did not change."""
+        if value is None or budget.left < 0:
+            return
+        same = same or (old is not None and unchanged(value, old))
+        if self.rules:
+            self._run_own(value, old, path, budget, causes, same)
+        if isinstance(value, dict):
+            before = old if isinstance(old, dict) else {}
+            for name, entry in value.items():
+                below = self._properties.get(name)
+                if below is not None:
+                    below.run(entry, before.get(name), _join(path, name), budget, causes, same)
+                elif self._rest is not None:
+                    self._rest.run(entry, before.get(name), f"{path}[{name}]", budget, causes, same)
+        elif isinstance(value, list) and self._item is not None:
+            index = self._correlated(old)
+            for number, entry in enumerate(value):
+                was = index.get(self._identity(entry)) if index else None
+                self._item.run(entry, was, f"{path}[{number}]", budget, causes, same)
+
+    def _correlated(self, old: Any) -> dict[bytes, Any]:
+        if not self._keys or not isinstance(old, list):
+            return {}
+        return {self._identity(entry): entry for entry in old}
+
+    def _identity(self, entry: Any) -> bytes:
+        known = entry if isinstance(entry, dict) else {}
+        return msgspec.json.encode([known.get(key, self._defaults[key]) for key in self._keys])
+
+    def _run_own(
+        self, value: Any, old: Any, path: str, budget: Budget, causes: list[Cause], same: bool
+    ) -> None:
+        shown, before = self._shown(value), None if old is None else self._shown(old)
+        if before is not None:
+            before = in_order_of(self._declared, shown, before)
+        variables = {"self": shown, "oldSelf__": [] if before is None else [before]}
+        if before is not None:
+            variables["oldSelf"] = before
+        activation = environment.activation(variables)
+        for rule in self.rules:
+            if rule.uses_old and old is None and not rule.optional:
+                continue
+            if budget.left <= 0:
+                causes.append(self._unknown(path, _OUT_OF_BUDGET))
+                budget.left = -1
+                return
+            self._run_rule(rule, activation, (shown, before, value), path, budget, causes, same)
+            if budget.left < 0:
+                return
+
+    def _run_rule(
+        self,
+        rule: Rule,
+        activation: Any,
+        values: tuple[Any, Any, Any],
+        path: str,
+        budget: Budget,
+        causes: list[Cause],
+        same: bool,
+    ) -> None:
+        shown, before, value = values
+        spent = self._spent(rule.compiled, shown, before)
+        name = rule.message or rule.text
+        if spent > cost.PER_CALL:
+            detail = f"{_CANCELLED}: no further validation rules will be run due to call cost exceeds limit "
+            causes.append(self._unknown(path, f"{detail}for rule: {name}"))
+            budget.left = -1
+            return
+        budget.left -= spent
+        try:
+            if rule.compiled.program.run(activation) is True:
+                return
+        except Failure as failure:
+            detail = f"{failure} evaluating rule: {name}"
+            if str(failure).startswith("no such overload"):
+                detail = (
+                    f"'{failure}': call arguments did not match a supported operator, function or macro "
+                    f"signature for rule: {name}"
+                )
+            causes.append(self._unknown(path, detail))
+            return
+        if same and not rule.uses_old:
+            # Ratcheting: what was wrong already and is not touched stays.
+            return
+        detail = _message(rule, activation) or rule.message or f"failed rule: {rule.text}"
+        causes.append(self._cause(f"{path}{rule.place}".lstrip("."), value, detail, rule.reason))
+
+    def _spent(self, compiled: Compiled, shown: Any, before: Any) -> int:
+        """By the schema where that is little, else by what is in the object."""
+        if compiled.cost <= _CHEAP:
+            return compiled.cost
+        sizes = cost.measured(self._declared, shown, before)
+        return cost.estimate(compiled.program.checked, compiled.types, self._declared, sizes)
+
+    def _shown(self, value: Any) -> Any:
+        if self._fields is not None and isinstance(value, dict):
+            value = {name: entry for name, entry in value.items() if name in self._fields}
+        return value if self._declared.convert is None else self._declared.convert(value)
+
+    def _unknown(self, path: str, detail: str) -> Cause:
+        """Nobody knows whether the value is good: its type is printed."""
+        return errors.invalid_value(path, self._type, detail)
+
+    def _cause(self, path: str, value: Any, detail: str, reason: str = "") -> Cause:
+        match reason:
+            case "FieldValueForbidden":
+                return errors.forbidden_field(path, detail)
+            case "FieldValueRequired":
+                return errors.required(path, detail)
+            case "FieldValueDuplicate":
+                return errors.duplicate(path, value)
+        if self._is_scalar:
+            return errors.invalid_value(path, value, detail)
+        # Objects and lists are not printed.
+        return Cause("FieldValueInvalid", f"Invalid value: {detail}", path)
+
+
+def node(schema: Schema, *, whole: bool = False) -> Node | None:
+    """None where no rule is. Raises CompileError."""
+    if not has_rules(schema):
+        return None
+    whole = whole or bool(schema.get("x-kubernetes-embedded-resource"))
+    declared = declare(schema, whole=whole)
+    if declared is None:
+        declared = Declared("dyn")
+    return Node(schema, declared, whole=whole)
+
+
+def has_rules(schema: Schema) -> bool:
+    below = [
+        *(schema.get("properties") or {}).values(),
+        schema.get("additionalProperties"),
+        schema.get("items"),
+    ]
+    return bool(schema.get(RULES)) or any(isinstance(sub, Mapping) and has_rules(sub) for sub in below)
+
+
+def _rule(rule: Mapping[str, Any], declared: Declared) -> Rule:
+    optional = bool(rule.get("optionalOldSelf"))
+    compiled = compile_rule(rule["rule"], declared, optional=optional)
+    expression = None
+    if rule.get("messageExpression"):
+        expression = compile_rule(rule["messageExpression"], declared, optional=optional)
+    return Rule(
+        compiled,
+        rule["rule"].strip(),
+        (rule.get("message") or "").strip(),
+        expression,
+        rule.get("reason") or "",
+        field_place(rule.get("fieldPath") or ""),
+        uses_old(compiled),
+        optional,
+    )
+
+
+def field_place(path: str) -> str:
+    """`.a['b.c']` as it is printed behind the path of the rule's own place."""
+    return re.sub(r"\['((?:\\.|[^'\\])*)'\]", lambda match: f"[{match[1]}]", path)
+
+
+def _needed(rules: list[Rule]) -> frozenset[str] | None:
+    """Original names cannot be told from those in rules, so that only plain ones count."""
+    needed: set[str] = set()
+    for compiled in _expressions(rules):
+        if compiled.fields is None or any("__" in name for name in compiled.fields):
+            return None
+        needed |= compiled.fields
+    return frozenset(needed) if needed else None
+
+
+def _expressions(rules: list[Rule]) -> Iterator[Compiled]:
+    for rule in rules:
+        yield rule.compiled
+        if rule.expression is not None:
+            yield rule.expression
+
+
+def _message(rule: Rule, activation: Any) -> str:
+    """What the message expression says; empty when it fails or says nothing that can be used."""
+    if rule.expression is None:
+        return ""
+    try:
+        text = rule.expression.program.run(activation)
+    except Failure:
+        return ""
+    text = text.strip() if isinstance(text, str) else ""
+    return "" if "\n" in text or len(text.encode()) > _MESSAGE_BYTES else text
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
