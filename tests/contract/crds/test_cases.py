@@ -5,22 +5,36 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.apiserver.endpoint import Api
-from tests.contract.crds import buildcases, imagecases, nodecases, operatorcases, poolcases, runtimecases
+from tests.contract.crds import (
+    bootimagecases,
+    buildcases,
+    controllercases,
+    imagecases,
+    nodecases,
+    operatorcases,
+    osconfigcases,
+    platformcases,
+    poolcases,
+    runtimecases,
+)
 from tests.contract.crds.cases import Case
 from tests.contract.crds.kinds import walk, walk_stale
 
 CASES: tuple[Case, ...] = (
     *poolcases.CONFIGS,
     *poolcases.POOLS,
+    *controllercases.CONTROLLERS,
+    *platformcases.PLATFORMS,
     *nodecases.NODES,
     *imagecases.SETS,
     *imagecases.STREAMS,
     *imagecases.RELEASES,
-    *buildcases.CONFIGS,
+    *osconfigcases.CONFIGS,
     *buildcases.BUILDS,
     *runtimecases.KUBELETS,
     *runtimecases.RUNTIMES,
     *operatorcases.CONFIGURATIONS,
+    *bootimagecases.BOOT_CASES,
 )
 
 
