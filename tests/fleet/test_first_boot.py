@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
 from mco.fleet.folders import open_folders
@@ -13,7 +14,9 @@ from tests.lab.server import ConfigServer
 
 async def test_a_config_server_that_comes_late_is_waited_for(tmp_path: Path) -> None:
     heard: asyncio.Queue[MachineEvent] = asyncio.Queue()
-    server = ConfigServer("127.0.0.1", {"ignition": {"version": "3.4.0"}})
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = ConfigServer("127.0.0.1", {"ignition": {"version": "3.4.0"}}, port)
     async with open_folders(Instance("one", tmp_path / "one"), heard.put_nowait) as hosts:
         hosts.start("worker-1", server.source())
         async with asyncio.timeout(30):

@@ -19,18 +19,21 @@ PORT = 22623
 
 
 class ConfigServer:
-    def __init__(self, address: str, config: Mapping[str, Any]) -> None:
+    """`port`: a lab's own address has the usual one free; who shares an address brings a free one."""
+
+    def __init__(self, address: str, config: Mapping[str, Any], port: int = PORT) -> None:
         now = datetime.now(UTC)
         self._authority = authority.create("test authority", now)
         self._pair = self._authority.server("test", [address], now)
         self.address = address
+        self.port = port
         self.config = config
         self.status = 200
         self.requests: list[Mapping[str, str]] = []
 
     def source(self, token: str = TOKEN) -> Source:
         return Source(
-            url=f"https://{self.address}:{PORT}/config/worker",
+            url=f"https://{self.address}:{self.port}/config/worker",
             ca=self._authority.certificate_pem,
             headers={"Authorization": token},
         )
@@ -42,7 +45,7 @@ class ConfigServer:
         runner = web.AppRunner(app)
         await runner.setup()
         try:
-            await web.TCPSite(runner, self.address, PORT, ssl_context=self._context(folder)).start()
+            await web.TCPSite(runner, self.address, self.port, ssl_context=self._context(folder)).start()
             yield
         finally:
             await runner.cleanup()
