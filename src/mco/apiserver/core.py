@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mco.apiserver.admission.policies import Policies
 from mco.apiserver.auth.user import MASTERS
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.definitions import Definitions
@@ -31,6 +32,8 @@ class Core:
         self.writes = Writes(self.store)
         self.deletions = Deletions(self.writes)
         self.definitions.load(self.store)
+        self.policies = Policies(self.store, self.catalog)
+        self.policies.load()
         self.garbage = Garbage(self.store, self.catalog, self.writes, self.own)
         self.garbage.load()
         self.expiry = Expiry(self.store, self.catalog, self.writes, self.own)
@@ -59,6 +62,8 @@ class Core:
     def _committed(self, revisions: list[Revision]) -> None:
         # Definitions first: whoever hears that a CustomResourceDefinition exists may use it at once.
         changed = [self.definitions.observe(revision) for revision in revisions]
+        for revision in revisions:
+            self.policies.observe(revision)
         self.hub.hand_out(revisions)
         for resource in filter(None, changed):
             # Watches that began under another schema end; their clients start again under the new one.

@@ -6,6 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 import msgspec
 from cryptography import x509
@@ -61,7 +62,8 @@ class Authenticator:
             raise errors.forbidden(
                 "users", "", name, f'User "{user.name}" cannot impersonate resource "users"'
             )
-        return authenticated(name, tuple(request.headers.getlist("impersonate-group")))
+        user = authenticated(name, tuple(request.headers.getlist("impersonate-group")))
+        return msgspec.structs.replace(user, extra=_extra(request))
 
     def _really(self, request: Request) -> User:
         now = datetime.now(UTC)
@@ -77,6 +79,15 @@ class Authenticator:
         if identity is None or not identity.begins <= now <= identity.ends:
             raise errors.unauthorized()
         return identity.user
+
+
+def _extra(request: Request) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`Impersonate-Extra-<name>`, where the name is percent-encoded."""
+    prefix = "impersonate-extra-"
+    given = sorted({header for header in request.headers if header.startswith(prefix)})
+    return tuple(
+        (unquote(header.removeprefix(prefix)), tuple(request.headers.getlist(header))) for header in given
+    )
 
 
 def _digest(token: str) -> bytes:

@@ -11,11 +11,13 @@ MASTERS = "system:masters"
 
 
 class User(msgspec.Struct, frozen=True):
-    """A name and groups; `token_id` is set for whoever came with a bootstrap token."""
+    """A name and groups; `token_id` is set for whoever came with a bootstrap token; `extra` is what else
+    is known, by names."""
 
     name: str
     groups: frozenset[str] = frozenset()
     token_id: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def anonymous(self) -> bool:

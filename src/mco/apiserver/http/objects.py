@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from mco.apiserver import errors
+from mco.apiserver.admission.policies import review_of
 from mco.apiserver.auth import restriction
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
@@ -39,7 +41,7 @@ async def create_object(core: Core, served: Served, request: Request) -> Answer:
     await check_kind(served, body, request)
     dropped = prune(served, body, request, await repeated(request))
     data = await core.writes.create(served, request.target.namespace, body, options)
-    return _answer(core, served, request, data, status=201, dropped=dropped)
+    return _answer(core, served, request, data, status=201, warnings=[*dropped, *options.warnings])
 
 
 async def update_object(core: Core, served: Served, request: Request) -> Answer:
@@ -59,7 +61,7 @@ async def update_object(core: Core, served: Served, request: Request) -> Answer:
     data = await core.writes.update(
         served, target.namespace, target.name, change, options, target.subresource
     )
-    return _answer(core, served, request, data, dropped=dropped)
+    return _answer(core, served, request, data, warnings=[*dropped, *options.warnings])
 
 
 async def patch_object(core: Core, served: Served, request: Request) -> Answer:
@@ -77,7 +79,7 @@ async def patch_object(core: Core, served: Served, request: Request) -> Answer:
     data = await core.writes.update(
         served, target.namespace, target.name, change, options, target.subresource
     )
-    return _answer(core, served, request, data, dropped=dropped)
+    return _answer(core, served, request, data, warnings=[*dropped, *options.warnings])
 
 
 class DeleteOptions(msgspec.Struct, rename="camel"):
@@ -114,7 +116,7 @@ async def delete_object(core: Core, served: Served, request: Request) -> Answer:
         asked.propagation_policy or "",
     )
     if not gone:
-        return _answer(core, served, request, data)
+        return _answer(core, served, request, data, warnings=options.warnings)
     details: Obj = {"name": target.name, "kind": served.plural, "uid": _uid(data)}
     if served.group:
         details["group"] = served.group
@@ -144,13 +146,23 @@ async def delete_collection(core: Core, served: Served, request: Request) -> Ans
 
 
 def write_options(core: Core, request: Request, asked: DeleteOptions | None = None) -> Options:
-    user = request.user
+    user, target = request.user, request.target
     writer = Writer(user.name, tuple(sorted(user.groups)), core.now())
+    is_dry = check_write(request) or bool(asked and asked.dry_run)
+    warnings: list[str] = []
 
-    def admit(served: Served, new: Obj, old: Obj | None) -> None:
-        restriction.check(user, served, new, old)
+    def admit(served: Served, new: Obj | None, old: Obj | None) -> None:
+        if new is not None:
+            restriction.check(user, served, new, old)
+        if not core.policies.in_force:
+            return
+        subresource = target.subresource if new is not None else ""
+        review = review_of(core.store, served, new, old, subresource=subresource, writer=writer)
+        extra = {name: list(values) for name, values in user.extra}
+        review = msgspec.structs.replace(review, dry_run=is_dry, extra=extra)
+        warnings.extend(core.policies.check(review))
 
-    return Options(writer, check_write(request) or bool(asked and asked.dry_run), admit)
+    return Options(writer, is_dry, admit, warnings)
 
 
 async def _delete_options(request: Request) -> DeleteOptions:
@@ -168,12 +180,12 @@ def _answer(
     data: bytes,
     *,
     status: int = 200,
-    dropped: list[str] | None = None,
+    warnings: Sequence[str] = (),
 ) -> Answer:
-    escaped = (text.replace('"', '\\"') for text in dropped or ())
-    warnings = tuple((b"warning", f'299 - "{text}"'.encode()) for text in escaped)
+    escaped = (text.replace('"', '\\"') for text in dict.fromkeys(warnings))
+    headers = tuple((b"warning", f'299 - "{text}"'.encode()) for text in escaped)
     body = show.one(served, data, form_of(request), core.now())
-    return Answer(status=status, body=body, headers=warnings)
+    return Answer(status=status, body=body, headers=headers)
 
 
 def _check_uid(served: Served, new: Any, old: Obj) -> None:

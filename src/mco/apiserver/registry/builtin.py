@@ -16,6 +16,7 @@ from mco.apiserver.strategies.kinds import (
     ServiceAccountStrategy,
 )
 from mco.apiserver.strategies.namespaces import NamespaceStrategy
+from mco.apiserver.strategies.policies import BindingStrategy, PolicyStrategy
 from mco.apiserver.strategies.requests import RequestStrategy
 from mco.apiserver.strategies.strategy import Strategy
 from mco.apiserver.tables import builtin as tables
@@ -127,6 +128,25 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             categories=("api-extensions",),
             subresources=(STATUS,),
             columns=tables.DEFINITIONS,
+        ),
+        _served(
+            "admissionregistration.k8s.io",
+            "v1",
+            "validatingadmissionpolicies",
+            "ValidatingAdmissionPolicy",
+            PolicyStrategy(),
+            namespaced=False,
+            categories=("api-extensions",),
+            subresources=(STATUS,),
+        ),
+        _served(
+            "admissionregistration.k8s.io",
+            "v1",
+            "validatingadmissionpolicybindings",
+            "ValidatingAdmissionPolicyBinding",
+            BindingStrategy(),
+            namespaced=False,
+            categories=("api-extensions",),
         ),
     )
 

@@ -25,11 +25,12 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 
 
-Admit = Callable[[Served, Obj, Obj | None], None]
-"""Sees what is about to be stored, and what was (None: nothing). Raises StatusError to refuse it."""
+Admit = Callable[[Served, Obj | None, Obj | None], None]
+"""Sees what is about to be stored (None: it is deleted), and what was (None: nothing). Raises StatusError to
+refuse it."""
 
 
-def admit_all(_served: Served, _new: Obj, _old: Obj | None) -> None:
+def admit_all(_served: Served, _new: Obj | None, _old: Obj | None) -> None:
     """The server's own writes."""
 
 
@@ -37,6 +38,7 @@ class Options(msgspec.Struct, frozen=True):
     writer: Writer
     dry_run: bool = False
     admit: Admit = admit_all
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class Preconditions(msgspec.Struct, frozen=True):
@@ -146,6 +148,7 @@ class Writes:
             current = self.read(served, namespace, name)
             old = stored(served, current)
             _check_preconditions(served, old, current, preconditions)
+            options.admit(served, None, old)
             before = list(old["metadata"].get("finalizers") or ())
             finalizers = list(dict.fromkeys((*before, *filter(None, (finalizer,)))))
             gone = not finalizers and not served.strategy.held(old)

@@ -1,0 +1,1 @@
+"""Who is asked before something is stored: ValidatingAdmissionPolicies."""
