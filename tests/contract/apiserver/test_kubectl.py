@@ -266,7 +266,12 @@ async def test_drain_evicts(kubectl: Kubectl, namespace: str, prefix: str) -> No
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p", "namespace": namespace.rsplit("/", 1)[1]},
-        "spec": {"nodeName": prefix, "containers": [{"name": "c", "image": "i"}]},
+        # Nobody runs there who would end its containers.
+        "spec": {
+            "nodeName": prefix,
+            "containers": [{"name": "c", "image": "i"}],
+            "terminationGracePeriodSeconds": 0,
+        },
     }
     await kubectl("create", "-f", "-", stdin=json.dumps(pod))
     out = await kubectl("drain", prefix, "--force", "--timeout=20s")

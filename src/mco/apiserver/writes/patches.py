@@ -55,4 +55,4 @@ def apply(media_type: str, patch: Any, old: Obj) -> Any:
         return jsonpatch.apply_patch(copy.deepcopy(old), patch)
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError) as error:
         message = "the server rejected our request due to an error in our request"
-        raise errors.StatusError(422, "Invalid", f"{message}: {error}") from error
+        raise errors.StatusError(422, "Invalid", message) from error
