@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import functools
 import json
 import socket
 import ssl
 import struct
+import termios
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec
@@ -78,6 +80,19 @@ class Wire:
 
     async def event(self, kind: str, obj: Any) -> None:
         await self.send(json.dumps({"type": kind, "object": obj}, ensure_ascii=False).encode() + b"\n")
+
+    async def pass_on(self, data: bytes) -> None:
+        """Somebody else's answer, untouched."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def taken(self) -> None:
+        """Returns when the peer's socket has everything that was sent, and the peer had time to read it."""
+        raw: socket.socket = self._writer.get_extra_info("socket")
+        unsent = struct.Struct("i")
+        while unsent.unpack(fcntl.ioctl(raw, termios.TIOCOUTQ, bytes(4)))[0]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
 
     async def end_stream(self) -> None:
         """As a server does that is through: the connection stays usable."""
