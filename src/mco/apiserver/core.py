@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mco.apiserver.admission.policies import Policies
+from mco.apiserver.auth.roles import Roles
 from mco.apiserver.auth.user import MASTERS
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.definitions import Definitions
@@ -34,6 +35,8 @@ class Core:
         self.definitions.load(self.store)
         self.policies = Policies(self.store, self.catalog)
         self.policies.load()
+        self.roles = Roles(self.store)
+        self.roles.load()
         self.garbage = Garbage(self.store, self.catalog, self.writes, self.own)
         self.garbage.load()
         self.expiry = Expiry(self.store, self.catalog, self.writes, self.own)
@@ -64,6 +67,7 @@ class Core:
         changed = [self.definitions.observe(revision) for revision in revisions]
         for revision in revisions:
             self.policies.observe(revision)
+            self.roles.observe(revision)
         self.hub.hand_out(revisions)
         for resource in filter(None, changed):
             # Watches that began under another schema end; their clients start again under the new one.

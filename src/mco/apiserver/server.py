@@ -55,6 +55,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     core = Core(folder)
     try:
         await _ensure_namespaces(core)
+        await _ensure_roles(core)
         sockets = bind(settings.bind, settings.port)
         keys = credentials.prepare(folder, _names(settings))
         listener = Listener(_application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
@@ -92,6 +93,20 @@ async def _ensure_namespaces(core: Core) -> None:
     for name in NAMESPACES:
         if core.store.get(served.key("", name)) is None:
             await core.writes.create(served, "", {"metadata": {"name": name}}, core.own())
+
+
+async def _ensure_roles(core: Core) -> None:
+    """The role that people grant when they grant everything."""
+    served = core.catalog.find("rbac.authorization.k8s.io", "v1", "clusterroles")
+    assert served is not None
+    if core.store.get(served.key("", "cluster-admin")) is None:
+        rules = [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ]
+        labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+        body = {"metadata": {"name": "cluster-admin", "labels": labels}, "rules": rules}
+        await core.writes.create(served, "", body, core.own())
 
 
 async def _tick(core: Core) -> None:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from mco.apiserver import errors
+from mco.apiserver.auth.roles import GROUP, PolicyRule, Roles, parts
 from mco.apiserver.auth.rules import Attributes, allowed
-from mco.apiserver.auth.user import User
+from mco.apiserver.auth.user import AUTHENTICATED, MASTERS, User
 from mco.apiserver.http.request import Request, Target
+from mco.apiserver.registry.served import Served
 from mco.apiserver.watch.selection import parse_fields
 
+Obj = dict[str, Any]
 
-def require(request: Request) -> None:
+
+def reason_of(roles: Roles, user: User, asked: Attributes) -> str:
+    """Why the user may, or the empty text. What no rule and no role allows is refused."""
+    return "built-in rules" if allowed(user, asked) else roles.reason(user, asked)
+
+
+def require(request: Request, roles: Roles) -> None:
     """Raises StatusError 403, or 401 for somebody whom the server does not know at all."""
-    if allowed(request.user, attributes_of(request)):
+    if reason_of(roles, request.user, attributes_of(request)):
         return
     if request.user.anonymous:
         raise errors.unauthorized()
@@ -56,3 +69,51 @@ def _why(user: User, target: Target) -> str:
     where = f'in the namespace "{target.namespace}"' if target.namespace else "at the cluster scope"
     name = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
     return f'User "{user.name}" cannot {target.verb} resource "{name}" in API group "{target.group}" {where}'
+
+
+def check_grant(user: User, served: Served, new: Obj, roles: Roles) -> None:
+    """Nobody gives away what he does not have. Raises StatusError 403."""
+    if served.group != GROUP or MASTERS in user.groups:
+        return
+    namespace = new["metadata"].get("namespace", "")
+    resource, name = served.resource, new["metadata"].get("name", "")
+    if served.plural.endswith("bindings"):
+        ref = new["roleRef"]
+        rules = roles.rules(ref, namespace)
+        kind = "clusterroles" if ref["kind"] == "ClusterRole" else "roles"
+        may = Attributes(verb="bind", resource=f"{kind}.{GROUP}", namespace=namespace, name=ref["name"])
+    else:
+        rules = list(new.get("rules") or ())
+        may = Attributes(verb="escalate", resource=resource, namespace=namespace, name=name)
+    if reason_of(roles, user, may):
+        return
+    single = ({**rule, "verbs": [verb]} for rule in rules for verb in rule.get("verbs") or ())
+    missing = [rule for rule in single if not _holds(user, rule, namespace, roles)]
+    if missing:
+        ordered = sorted(user.groups, key=lambda group: (group == AUTHENTICATED, group))
+        groups = " ".join(f'"{group}"' for group in ordered)
+        shown = "\n".join(map(_shown, missing))
+        why = f'user "{user.name}" (groups=[{groups}]) is attempting to grant RBAC permissions not currently'
+        raise errors.forbidden(served.plural, served.group, name, f"{why} held:\n{shown}")
+
+
+def _holds(user: User, rule: PolicyRule, namespace: str, roles: Roles) -> bool:
+    return all(
+        reason_of(roles, user, msgspec.structs.replace(part, namespace=namespace)) for part in parts(rule)
+    )
+
+
+def _shown(rule: PolicyRule) -> str:
+    words = (
+        ("apiGroups", "APIGroups"),
+        ("resources", "Resources"),
+        ("resourceNames", "ResourceNames"),
+        ("nonResourceURLs", "NonResourceURLs"),
+        ("verbs", "Verbs"),
+    )
+    listed = (
+        f"{shown}:[{', '.join(errors.value_text(value) for value in rule[word])}]"
+        for word, shown in words
+        if rule.get(word)
+    )
+    return "{" + ", ".join(listed) + "}"

@@ -21,6 +21,12 @@ _GROUP = names.GROUP
 _REQUESTS = "certificatesigningrequests.certificates.k8s.io"
 _LEASES = "leases.coordination.k8s.io"
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+_OWN_RIGHTS = frozenset(
+    {
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectrulesreviews.authorization.k8s.io",
+    }
+)
 _READ = "get list watch"
 _WRITE = "get list watch create update patch delete deletecollection"
 
@@ -127,6 +133,8 @@ def allowed(user: User, asked: Attributes) -> bool:
         return True
     if not asked.resource:
         return _path_allowed(user, asked)
+    if asked.verb == "create" and asked.resource in _OWN_RIGHTS and not user.anonymous:
+        return True
     if asked.resource == _REQUESTS and asked.verb in ("list", "watch") and not asked.selected:
         restricted = user.token_id or NODES_GROUP in user.groups
         if restricted:

@@ -19,6 +19,7 @@ from mco.apiserver.http.openapi import describe
 from mco.apiserver.http.protocol import connection_of
 from mco.apiserver.http.request import Request, parse_target
 from mco.apiserver.http.respond import Answer, encode, send_answer
+from mco.apiserver.http.reviews import review
 from mco.apiserver.registry.builtin import EVICTION
 from mco.apiserver.registry.served import Served
 from mco.base.errors import MCOError, Unavailable
@@ -65,7 +66,7 @@ class Application:
     async def _answer(self, request: Request) -> Answer:
         core, target = self._core, request.target
         request.user = self._authenticator.user_of(request)
-        require(request)
+        require(request, core.roles)
         if not target.resource:
             answer = fixed.answer(core, request) or discover(core.catalog, request)
             answer = answer or describe(core.catalog, request)
@@ -84,6 +85,10 @@ class Application:
 
 async def _dispatch(core: Core, served: Served, request: Request) -> Answer:
     named = bool(request.target.name)
+    if request.target.verb not in served.verbs:
+        raise errors.method_not_allowed()
+    if served.group == "authorization.k8s.io":
+        return await review(core, served, request)
     match request.target.verb:
         case "get":
             return objects.get_object(core, served, request)

@@ -7,7 +7,7 @@ from typing import Any
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.catalog import Catalog
-from mco.apiserver.registry.served import VERBS, Served, Subresource
+from mco.apiserver.registry.served import Served, Subresource
 
 Obj = dict[str, Any]
 
@@ -56,7 +56,7 @@ def _resources(catalog: Catalog, group: str, version: str) -> Answer | None:
             "singularName": served.singular,
             "namespaced": served.namespaced,
             "kind": served.kind,
-            "verbs": list(VERBS),
+            "verbs": list(served.verbs),
         }
         if served.short_names:
             entry["shortNames"] = list(served.short_names)
@@ -127,7 +127,7 @@ def _entry(served: Served) -> Obj:
         "responseKind": kind,
         "scope": "Namespaced" if served.namespaced else "Cluster",
         "singularResource": served.singular,
-        "verbs": list(VERBS),
+        "verbs": list(served.verbs),
     }
     if served.short_names:
         entry["shortNames"] = list(served.short_names)

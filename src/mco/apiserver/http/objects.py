@@ -10,6 +10,7 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.admission.policies import review_of
 from mco.apiserver.auth import restriction
+from mco.apiserver.auth.authorize import check_grant
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
 from mco.apiserver.http.bodies import check_kind, decode_body, prune, repeated
@@ -154,6 +155,8 @@ def write_options(core: Core, request: Request, asked: DeleteOptions | None = No
     def admit(served: Served, new: Obj | None, old: Obj | None) -> None:
         if new is not None:
             restriction.check(user, served, new, old)
+            if old is None or new != old:
+                check_grant(user, served, new, core.roles)
         if not core.policies.in_force:
             return
         subresource = target.subresource if new is not None else ""

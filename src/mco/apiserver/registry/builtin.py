@@ -18,6 +18,8 @@ from mco.apiserver.strategies.kinds import (
 from mco.apiserver.strategies.namespaces import NamespaceStrategy
 from mco.apiserver.strategies.policies import BindingStrategy, PolicyStrategy
 from mco.apiserver.strategies.requests import RequestStrategy
+from mco.apiserver.strategies.roles import BindingStrategy as RoleBindingStrategy
+from mco.apiserver.strategies.roles import ClusterRoleStrategy, RoleStrategy
 from mco.apiserver.strategies.strategy import Strategy
 from mco.apiserver.tables import builtin as tables
 
@@ -148,6 +150,32 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             namespaced=False,
             categories=("api-extensions",),
         ),
+        *_rights(),
+    )
+
+
+def _rights() -> tuple[Served, ...]:
+    """Roles and bindings, and the questions that nobody stores."""
+
+    def role(plural: str, kind: str, strategy: Strategy, *, namespaced: bool) -> Served:
+        return _served("rbac.authorization.k8s.io", "v1", plural, kind, strategy, namespaced=namespaced)
+
+    def question(kind: str, *, namespaced: bool = False) -> Served:
+        plural = f"{kind.lower()}s"
+        more: dict[str, Any] = {"namespaced": namespaced, "verbs": ("create",)}
+        return _served("authorization.k8s.io", "v1", plural, kind, Strategy(), **more)
+
+    return (
+        role("roles", "Role", RoleStrategy(), namespaced=True),
+        role("rolebindings", "RoleBinding", RoleBindingStrategy("Role", "ClusterRole"), namespaced=True),
+        role("clusterroles", "ClusterRole", ClusterRoleStrategy(), namespaced=False),
+        role(
+            "clusterrolebindings", "ClusterRoleBinding", RoleBindingStrategy("ClusterRole"), namespaced=False
+        ),
+        question("SelfSubjectAccessReview"),
+        question("SelfSubjectRulesReview"),
+        question("SubjectAccessReview"),
+        question("LocalSubjectAccessReview", namespaced=True),
     )
 
 

@@ -39,6 +39,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     namespaced: bool
     strategy: Strategy
+    verbs: tuple[str, ...] = VERBS
     singular: str = ""
     list_kind: str = ""
     storage_version: str = ""

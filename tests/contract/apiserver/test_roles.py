@@ -1,0 +1,204 @@
+"""Roles, bindings, and the questions about rights (`kubectl auth can-i`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.contract.apiserver.endpoint import Api, Body, Endpoint
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+RIGHTS = "/apis/authorization.k8s.io/v1"
+READ_MAPS = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}
+
+
+def ref(kind: str, name: str) -> Body:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+
+
+@pytest_asyncio.fixture
+async def somebody(endpoint: Endpoint, prefix: str) -> AsyncIterator[Api]:
+    """A user called like the test's prefix, of the group `<prefix>s`."""
+    async with Api.of(endpoint.mint_kubeconfig(prefix, f"{prefix}s")) as api:
+        yield api
+
+
+async def granted(api: Api, path: str, status: int = 200) -> None:
+    """Waits until a request is answered so: bindings count a moment later."""
+    async with asyncio.timeout(20):
+        while (await api.get(path)).status != status:
+            pass
+
+
+async def grant(api: Api, prefix: str, namespace: str, subject: Body, *rules: Mapping[str, Any]) -> None:
+    """A Role and a RoleBinding in the test's namespace."""
+    place = namespace.replace("/api/v1", RBAC)
+    await api.create(f"{place}/roles", {"metadata": {"name": prefix}, "rules": list(rules)})
+    body = {"metadata": {"name": prefix}, "roleRef": ref("Role", prefix), "subjects": [subject]}
+    await api.create(f"{place}/rolebindings", body)
+
+
+async def test_nobody_has_rights_by_himself(somebody: Api, namespace: str, prefix: str) -> None:
+    reply = await somebody.get(f"{namespace}/configmaps")
+    assert (reply.status, reply.body["reason"]) == (403, "Forbidden")
+    assert reply.message == (
+        f'configmaps is forbidden: User "{prefix}" cannot list resource "configmaps" in API group "" in the '
+        f'namespace "{prefix}"'
+    )
+
+
+@pytest.mark.parametrize("kind", ["User", "Group"])
+async def test_a_role_counts_in_its_namespace(
+    api: Api, somebody: Api, namespace: str, prefix: str, kind: str
+) -> None:
+    subject = {"kind": kind, "name": prefix if kind == "User" else f"{prefix}s"}
+    await grant(api, prefix, namespace, subject, READ_MAPS)
+    await granted(somebody, f"{namespace}/configmaps")
+    assert (await somebody.get(f"{namespace}/configmaps/nothing")).status == 404
+    assert (await somebody.post(f"{namespace}/configmaps", {"metadata": {"name": "a"}})).status == 403
+    assert (await somebody.get(f"{namespace}/secrets")).status == 403
+    assert (await somebody.get("/api/v1/namespaces/default/configmaps")).status == 403
+    assert (await somebody.get("/api/v1/configmaps")).status == 403
+    await api.delete(f"{namespace.replace('/api/v1', RBAC)}/rolebindings/{prefix}")
+    await granted(somebody, f"{namespace}/configmaps", 403)
+
+
+async def test_a_cluster_role_counts_everywhere(api: Api, somebody: Api, prefix: str) -> None:
+    rules = [READ_MAPS, {"apiGroups": ["*"], "resources": ["*/status"], "verbs": ["get"]}]
+    await api.create(f"{RBAC}/clusterroles", {"metadata": {"name": prefix}, "rules": rules})
+    subject = {"kind": "User", "name": prefix}
+    body = {"metadata": {"name": prefix}, "roleRef": ref("ClusterRole", prefix), "subjects": [subject]}
+    created = await api.create(f"{RBAC}/clusterrolebindings", body)
+    assert created["subjects"][0]["apiGroup"] == "rbac.authorization.k8s.io"
+    await granted(somebody, "/api/v1/configmaps")
+    assert (await somebody.get("/api/v1/nodes/nothing/status")).status == 404
+    assert (await somebody.get("/api/v1/nodes/nothing")).status == 403
+    await api.delete(f"{RBAC}/clusterrolebindings/{prefix}")
+    await api.delete(f"{RBAC}/clusterroles/{prefix}")
+
+
+async def test_a_cluster_role_may_be_bound_in_one_namespace(
+    api: Api, somebody: Api, namespace: str, prefix: str
+) -> None:
+    await api.create(f"{RBAC}/clusterroles", {"metadata": {"name": prefix}, "rules": [READ_MAPS]})
+    subject = {"kind": "User", "name": prefix}
+    body = {"metadata": {"name": prefix}, "roleRef": ref("ClusterRole", prefix), "subjects": [subject]}
+    await api.create(f"{namespace.replace('/api/v1', RBAC)}/rolebindings", body)
+    await granted(somebody, f"{namespace}/configmaps")
+    assert (await somebody.get("/api/v1/configmaps")).status == 403
+
+
+async def test_names_restrict(api: Api, somebody: Api, namespace: str, prefix: str) -> None:
+    rule = {**READ_MAPS, "resourceNames": ["mine"], "verbs": ["get", "list", "watch"]}
+    await grant(api, prefix, namespace, {"kind": "User", "name": prefix}, rule)
+    await granted(somebody, f"{namespace}/configmaps/mine", 404)
+    assert (await somebody.get(f"{namespace}/configmaps/other")).status == 403
+    assert (await somebody.get(f"{namespace}/configmaps")).status == 403
+    own = await somebody.get(f"{namespace}/configmaps", fieldSelector="metadata.name=mine")
+    assert own.status == 200
+
+
+async def test_nobody_gives_what_he_does_not_have(
+    api: Api, somebody: Api, namespace: str, prefix: str
+) -> None:
+    roles = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create", "list"]}
+    await grant(api, prefix, namespace, {"kind": "User", "name": prefix}, roles, READ_MAPS)
+    place = f"{namespace.replace('/api/v1', RBAC)}/roles"
+    await granted(somebody, place)
+    assert (await somebody.post(place, {"metadata": {"name": "same"}, "rules": [READ_MAPS]})).status == 201
+    more = {**READ_MAPS, "verbs": ["get", "delete"]}
+    reply = await somebody.post(place, {"metadata": {"name": "more"}, "rules": [more]})
+    assert reply.status == 403
+    assert f'user "{prefix}" (groups=["{prefix}s" "system:authenticated"]) is attempting to grant RBAC ' in (
+        reply.message
+    )
+
+
+def question(**more: Any) -> Body:
+    return {"resourceAttributes": {"verb": "get", "resource": "configmaps", **more}}
+
+
+async def test_can_i(api: Api, somebody: Api, namespace: str, prefix: str) -> None:
+    await grant(api, prefix, namespace, {"kind": "User", "name": prefix}, READ_MAPS)
+    await granted(somebody, f"{namespace}/configmaps")
+    path = f"{RIGHTS}/selfsubjectaccessreviews"
+    mine = await somebody.post(path, {"spec": question(namespace=prefix)})
+    assert mine.status == 201
+    assert mine.body["kind"] == "SelfSubjectAccessReview"
+    assert mine.body["status"] == {
+        "allowed": True,
+        "reason": f'RBAC: allowed by RoleBinding "{prefix}/{prefix}" of Role "{prefix}" to User "{prefix}"',
+    }
+    other = await somebody.post(path, {"spec": question(namespace="default")})
+    assert other.body["status"] == {"allowed": False}
+    admin = await api.post(path, {"spec": question(verb="*", resource="*", group="*")})
+    assert admin.body["status"]["allowed"] is True
+
+
+async def test_can_somebody_else(api: Api, somebody: Api, namespace: str, prefix: str) -> None:
+    await grant(api, prefix, namespace, {"kind": "Group", "name": f"{prefix}s"}, READ_MAPS)
+    await granted(somebody, f"{namespace}/configmaps")
+    path = f"{RIGHTS}/subjectaccessreviews"
+    for groups, allowed in (([f"{prefix}s"], True), (["others"], False)):
+        asked = {"spec": {"user": "x", "groups": groups, **question(namespace=prefix)}}
+        assert (await api.post(path, asked)).body["status"]["allowed"] is allowed
+    assert (await somebody.post(path, {"spec": {"user": "x", **question()}})).status == 403
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "field"),
+    [
+        ("self", {}, "spec.resourceAttributes"),
+        ("self", {**question(), "nonResourceAttributes": {"path": "/"}}, "spec.nonResourceAttributes"),
+        ("", question(), "spec.user"),
+    ],
+)
+async def test_a_question_that_cannot_be_answered(api: Api, kind: str, spec: Body, field: str) -> None:
+    reply = await api.post(f"{RIGHTS}/{kind}subjectaccessreviews", {"spec": spec})
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({"apiGroups": [""], "resources": ["pods"]}, "rules[0].verbs"),
+        ({"verbs": ["get"], "resources": ["pods"]}, "rules[0].apiGroups"),
+        ({"verbs": ["get"], "apiGroups": [""]}, "rules[0].resources"),
+        ({"verbs": ["get"], "nonResourceURLs": ["/x"]}, "rules[0].nonResourceURLs"),
+    ],
+)
+async def test_a_role_that_makes_no_sense(api: Api, namespace: str, rule: Body, field: str) -> None:
+    path = f"{namespace.replace('/api/v1', RBAC)}/roles"
+    reply = await api.post(path, {"metadata": {"name": "a"}, "rules": [rule]})
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"roleRef": ref("Nothing", "a")}, "roleRef.kind"),
+        ({"roleRef": {**ref("Role", "a"), "apiGroup": "x"}}, "roleRef.apiGroup"),
+        ({"subjects": [{"kind": "Robot", "name": "a"}]}, "subjects[0].kind"),
+        ({"subjects": [{"kind": "User", "name": ""}]}, "subjects[0].name"),
+        ({"subjects": [{"kind": "User", "name": "a", "apiGroup": "x"}]}, "subjects[0].apiGroup"),
+    ],
+)
+async def test_a_binding_that_makes_no_sense(api: Api, namespace: str, change: Body, field: str) -> None:
+    path = f"{namespace.replace('/api/v1', RBAC)}/rolebindings"
+    body = {"metadata": {"name": "a"}, "roleRef": ref("Role", "a"), "subjects": [], **change}
+    reply = await api.post(path, body)
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+async def test_a_binding_keeps_its_role(api: Api, namespace: str) -> None:
+    path = f"{namespace.replace('/api/v1', RBAC)}/rolebindings"
+    await api.create(path, {"metadata": {"name": "a"}, "roleRef": ref("Role", "a")})
+    reply = await api.patch(f"{path}/a", {"roleRef": {"name": "b"}})
+    assert [cause["field"] for cause in reply.body["details"]["causes"]] == ["roleRef"]
