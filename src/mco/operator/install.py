@@ -10,22 +10,17 @@ import msgspec
 
 from mco.api import controllerconfig as cc
 from mco.api import names, resources
-from mco.api.crds import Definition, definitions
+from mco.api.crds import definitions
 from mco.api.machineconfiguration import MachineConfiguration
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
-from mco.api.schema import rule, struct
 from mco.kube.client import Client
-from mco.kube.errors import Invalid
 from mco.operator import ensure, objects
 from mco.operator.objects import Installation
 from mco.plan.node.policies import merged
 from mco.runtime.clock import Clock, rfc3339
 
 _ESTABLISHED = "Established"
-_PROBE = Definition(
-    kind="RuleProbe", plural="ruleprobes", approval=0, schema=struct({}, rules=[rule("true")])
-)
 
 
 async def install(client: Client, installation: Installation, clock: Clock) -> None:
@@ -47,21 +42,10 @@ async def settle(client: Client, installation: Installation, clock: Clock) -> No
 
 async def _definitions(client: Client) -> None:
     """Our CRDs are ours alone: an existing one is brought to this version's schema."""
-    wanted = definitions(rules=await _evaluates_rules(client))
+    wanted = definitions(rules=True)
     for body in wanted:
         await ensure.spec_equals(client, resources.CUSTOM_RESOURCE_DEFINITIONS, body)
     await asyncio.gather(*(_served(client, body["metadata"]["name"]) for body in wanted))
-
-
-async def _evaluates_rules(client: Client) -> bool:
-    """A server without an evaluator refuses every definition with rules (design.md 10)."""
-    probe = definitions((_PROBE,), rules=True)[0]
-    path = resources.CUSTOM_RESOURCE_DEFINITIONS.path()
-    try:
-        await client.request("POST", path, params={"dryRun": "All"}, body=probe)
-    except Invalid:
-        return False
-    return True
 
 
 async def _served(client: Client, name: str) -> None:
