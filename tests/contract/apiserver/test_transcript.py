@@ -26,7 +26,7 @@ kind: MachineConfigPool
 metadata:
   name: {name}
   labels:
-    kept: "1"
+    kept: {name}
     dropped: "2"
 spec:
   machineConfigSelector:
@@ -111,8 +111,8 @@ async def _changing(run: Session) -> None:
 async def _looking(run: Session) -> None:
     run.transcript.note("get, wait, explain, describe")
     await run("get mcp @")
-    await run("get mcp -l kept=1")
-    await run("get mcp -l kept=2")
+    await run("get mcp -l kept=@")
+    await run("get mcp -l kept=other")
     await run("get node @ -o custom-columns=NAME:.metadata.name,TAINT:.spec.taints[*].key")
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": "m"}]}}
     await run(f"patch node @ --subresource=status -p {json.dumps(ready, separators=(',', ':'))}")
