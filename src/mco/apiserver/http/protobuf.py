@@ -26,6 +26,11 @@ def _text(raw: bytes) -> str | None:
     return raw.decode() or None
 
 
+def _word(raw: bytes) -> str:
+    """A text in a list, where an empty one counts."""
+    return raw.decode()
+
+
 def _number(raw: int) -> int:
     return raw - (1 << 64) if raw >> 63 else raw
 
@@ -185,6 +190,25 @@ _LEASE_SPEC: Message = {
     6: ("strategy", _text),
     7: ("preferredHolder", _text),
 }
+_ROLE_RULE: Message = {
+    number: (name, _Repeated(_word))
+    for number, name in enumerate(
+        ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"), start=1
+    )
+}
+_ROLE: Message = {2: ("rules", _Repeated(_message(_ROLE_RULE)))}
+_ROLE_BINDING: Message = {
+    2: ("subjects", _Repeated(_message(_texts("kind", "apiGroup", "name", "namespace")))),
+    3: ("roleRef", _message(_texts("apiGroup", "kind", "name"))),
+}
+_ABOUT = _texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
+_QUESTION: Message = {
+    1: ("resourceAttributes", _message(_ABOUT)),
+    2: ("nonResourceAttributes", _message(_texts("path", "verb"))),
+    3: ("user", _text),
+    4: ("groups", _Repeated(_word)),
+}
+_RBAC, _RIGHTS = "rbac.authorization.k8s.io/v1", "authorization.k8s.io/v1"
 
 KINDS: Mapping[tuple[str, str], Message] = {
     ("v1", "ConfigMap"): {
@@ -229,6 +253,15 @@ KINDS: Mapping[tuple[str, str], Message] = {
             ),
         ),
     },
+    (_RBAC, "Role"): _ROLE,
+    (_RBAC, "ClusterRole"): _ROLE,
+    (_RBAC, "RoleBinding"): _ROLE_BINDING,
+    (_RBAC, "ClusterRoleBinding"): _ROLE_BINDING,
+    (_RIGHTS, "SelfSubjectAccessReview"): {2: ("spec", _message(_QUESTION))},
+    (_RIGHTS, "SubjectAccessReview"): {2: ("spec", _message(_QUESTION))},
+    (_RIGHTS, "LocalSubjectAccessReview"): {2: ("spec", _message(_QUESTION))},
+    (_RIGHTS, "SelfSubjectRulesReview"): {2: ("spec", _message(_texts("namespace")))},
+    ("authentication.k8s.io/v1", "SelfSubjectReview"): {},
     ("policy/v1", "Eviction"): {2: ("deleteOptions", _message(_DELETE_OPTIONS))},
     ("v1", "DeleteOptions"): {},
 }

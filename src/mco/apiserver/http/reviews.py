@@ -20,12 +20,16 @@ Obj = dict[str, Any]
 
 SELF, OTHER, LOCAL = "SelfSubjectAccessReview", "SubjectAccessReview", "LocalSubjectAccessReview"
 RULES = "SelfSubjectRulesReview"
+WHO = "SelfSubjectReview"
+GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 async def review(core: Core, served: Served, request: Request) -> Answer:
     body = pipeline.identify(served, await decode_body(request), request.target.namespace)
     spec = body.get("spec") or {}
-    answer: Obj = {"kind": served.kind, "apiVersion": served.api_version, "metadata": {}, "spec": spec}
+    answer: Obj = {**_head(served), "spec": spec}
+    if served.kind == WHO:
+        return encode({**_head(served), "status": {"userInfo": _who(request.user)}}, 201)
     if served.kind == RULES:
         return encode({**answer, "status": _rules(core, request.user, spec.get("namespace", ""))}, 201)
     if causes := _causes(served, spec):
@@ -38,6 +42,17 @@ async def review(core: Core, served: Served, request: Request) -> Answer:
     if why.startswith("RBAC"):
         status["reason"] = why
     return encode({**answer, "status": status}, 201)
+
+
+def _head(served: Served) -> Obj:
+    return {"kind": served.kind, "apiVersion": served.api_version, "metadata": {}}
+
+
+def _who(user: User) -> Obj:
+    known: Obj = {"username": user.name, "groups": sorted(user.groups)}
+    if user.extra:
+        known["extra"] = {name: list(values) for name, values in user.extra}
+    return known
 
 
 def _causes(served: Served, spec: Obj) -> list[Cause]:

@@ -162,8 +162,9 @@ def _rights() -> tuple[Served, ...]:
 
     def question(kind: str, *, namespaced: bool = False) -> Served:
         plural = f"{kind.lower()}s"
+        group = "authentication.k8s.io" if kind == "SelfSubjectReview" else "authorization.k8s.io"
         more: dict[str, Any] = {"namespaced": namespaced, "verbs": ("create",)}
-        return _served("authorization.k8s.io", "v1", plural, kind, Strategy(), **more)
+        return _served(group, "v1", plural, kind, Strategy(), **more)
 
     return (
         role("roles", "Role", RoleStrategy(), namespaced=True),
@@ -172,6 +173,7 @@ def _rights() -> tuple[Served, ...]:
         role(
             "clusterrolebindings", "ClusterRoleBinding", RoleBindingStrategy("ClusterRole"), namespaced=False
         ),
+        question("SelfSubjectReview"),
         question("SelfSubjectAccessReview"),
         question("SelfSubjectRulesReview"),
         question("SubjectAccessReview"),
