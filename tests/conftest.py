@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,8 @@ from tests.servers.real import RealServer, real_server
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Asked to end, the run ends the servers that it started, as it does on Ctrl+C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "only(server): a test of what just the embedded, or real, server does")
     config.addinivalue_line("markers", "differs(server, reason): a known difference, which must exist")
 

@@ -247,6 +247,7 @@ async def test_get_watches(kubectl: Kubectl, prefix: str) -> None:
     ]
 
 
+@pytest.mark.usefixtures("controllers")
 async def test_create_by_generators(kubectl: Kubectl, prefix: str) -> None:
     """These commands speak protocol buffers."""
     assert await kubectl("create", "namespace", prefix) == f"namespace/{prefix} created\n"
