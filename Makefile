@@ -13,6 +13,10 @@ ifneq ($(VERSION),)
 export MCO_SERVERS_VERSION := $(VERSION)
 endif
 
+# Thousands of tests boot machines, kill processes and wait for them: what fails once is asked once more, alone,
+# and shown. What fails twice is broken.
+ONCE_MORE = { echo "once more, what failed:"; $(BIN)/pytest --last-failed --last-failed-no-failures=none; }
+
 servers: setup
 	@scripts/servers
 
@@ -21,7 +25,7 @@ run: setup
 
 test: check
 	@scripts/servers --optional >/dev/null
-	@$(BIN)/pytest
+	@$(BIN)/pytest || $(ONCE_MORE)
 
 test-fast: setup
 	@$(BIN)/pytest tests/unit tests/property $(wildcard tests/story)
