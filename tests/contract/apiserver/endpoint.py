@@ -149,8 +149,11 @@ class Api:
         return await self.request("DELETE", path, body, **query)
 
     async def create(self, path: str, body: Body) -> Body:
-        """Creates an object that must be accepted."""
-        reply = await self.post(path, body)
+        """Creates an object that must be accepted.
+
+        The real server answers 503 for a moment while it replaces what serves a changed definition."""
+        while (reply := await self.post(path, body)).status == 503:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
         assert reply.status == 201, reply.body
         created: Body = reply.body
         return created

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from mco.api.crds import definitions
 from tests.contract.apiserver.endpoint import Endpoint
 from tests.contract.apiserver.session import Normaliser, Transcript
-from tests.contract.apiserver.test_kubectl import Kubectl, kubectl
+from tests.contract.apiserver.test_kubectl import Kubectl, install, kubectl
 
 __all__ = ["kubectl"]
 
@@ -169,9 +168,7 @@ async def _deleting(run: Session) -> None:
 async def test_a_session_reads_the_same_on_both_servers(
     kubectl: Kubectl, endpoint: Endpoint, prefix: str
 ) -> None:
-    listed = {"apiVersion": "v1", "kind": "List", "items": list(definitions())}
-    await kubectl("apply", "-f", "-", stdin=json.dumps(listed))
-    await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
+    await install(kubectl)
     run = Session(kubectl, f"session-{prefix}")
     for part in (_applying, _creating, _changing, _looking, _draining, _deleting):
         await part(run)
