@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from mco.cli.options import instance_option, output_option
+from mco.cli.table import table
 from mco.lab import launch, record
 
 _instance = instance_option(variable="instance")
@@ -105,7 +106,5 @@ def _print_table(rows: list[dict[str, object]]) -> None:
     if not rows:
         click.echo("No machines found.", err=True)
         return
-    lines = [[key.upper() for key in rows[0]], *([str(value) for value in row.values()] for row in rows)]
-    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    for line in lines:
-        click.echo("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    header = [key.upper() for key in rows[0]]
+    click.echo(table(header, [[str(value) for value in row.values()] for row in rows]))

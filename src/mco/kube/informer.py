@@ -235,13 +235,6 @@ class Informer(Generic[T]):
             _log.exception("handler failed", error, resource=self._res.plural, key=obj.key if obj else "")
 
 
-def _must_list_again(error: Exception) -> bool:
-    """The server has forgotten our resourceVersion, does not know it, or sent what is no event at all."""
-    if isinstance(error, APIError) and is_version_too_large(error):
-        return True
-    return isinstance(error, Expired | DecodeError)
-
-
 def _collect(objects: dict[str, T], event: WatchEvent[T], prepare: Callable[[T], T]) -> None:
     if event.type == DELETED:
         objects.pop(event.object.key, None)
