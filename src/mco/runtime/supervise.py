@@ -90,17 +90,21 @@ async def _stop(tasks: set[asyncio.Task[None]], grace: float) -> None:
 
 @contextlib.contextmanager
 def _on_signal(stop: asyncio.Future[signal.Signals]) -> Iterator[None]:
+    """Ask to stop on a signal; afterwards the process has the handlers that it had before, which the event
+    loop alone would replace by Python's defaults."""
     loop = asyncio.get_running_loop()
 
     def ask(number: signal.Signals) -> None:
         if not stop.done():
             stop.set_result(number)
 
-    handled = (signal.SIGTERM, signal.SIGINT)
-    for number in handled:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
         loop.add_signal_handler(number, ask, number)
     try:
         yield
     finally:
-        for number in handled:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            if handler is not None:
+                signal.signal(number, handler)

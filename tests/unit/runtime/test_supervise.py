@@ -98,10 +98,16 @@ def test_a_signal_stops_every_part_and_is_no_failure(number: signal.Signals) -> 
 
         return await supervise({"a": asks})
 
-    before = signal.getsignal(number)
-    assert asyncio.run(main()) is number
-    assert part.cleaned
-    assert signal.getsignal(number) == before
+    def of_the_process(*_: object) -> None:
+        raise AssertionError("the signal reached the handler that was there before")
+
+    found = signal.signal(number, of_the_process)
+    try:
+        assert asyncio.run(main()) is number
+        assert part.cleaned
+        assert signal.getsignal(number) is of_the_process
+    finally:
+        signal.signal(number, found)
 
 
 def test_a_real_process_cleans_up_on_sigterm_and_exits_with_success() -> None:
