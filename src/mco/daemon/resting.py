@@ -5,7 +5,7 @@ from __future__ import annotations
 from mco.api import names
 from mco.api.machineconfignode import UNITS_FAILED
 from mco.base.errors import MCOError
-from mco.daemon import observe, texts
+from mco.daemon import announce, observe, texts
 from mco.daemon.context import Context
 from mco.plan.node import steps
 from mco.plan.node.observation import Observation
@@ -19,7 +19,7 @@ class Resting:
         self._context = context
 
     async def wait(self, step: steps.Wait, seen: Observation) -> None:
-        self._report_boot(seen)
+        announce.rebooted(self._context.reporter, seen)
         await self._context.reporter.flush()
         await self._context.pause.wait(step.seconds, step.because)
 
@@ -29,7 +29,7 @@ class Resting:
         context.pause.succeeded()
         units = await self._units(step.config, seen)
         failed = await context.worker(observe.failed_units, context.host, units) if units else ()
-        self._report_boot(seen)
+        announce.rebooted(self._context.reporter, seen)
         context.reporter.step(texts.updated(context.name))
         # After `Updated`, which takes every other condition back.
         self._report_units(failed)
@@ -38,22 +38,14 @@ class Resting:
 
     async def ask_for_uncordon(self, step: steps.AskForUncordon, seen: Observation) -> None:
         reporter = self._context.reporter
-        self._report_boot(seen)
-        reporter.annotate({names.DESIRED_DRAIN: step.request})
-        reporter.step(texts.resumed(step.config))
-        reporter.event("Normal", "Uncordon", "Update completed, uncordoning node")
+        announce.rebooted(reporter, seen)
+        announce.uncordon_request(reporter, step)
         await reporter.flush()
 
     async def finish(self, step: steps.Finish, seen: Observation) -> None:
         context = self._context
-        self._report_boot(seen)
-        context.reporter.annotate(
-            {names.CURRENT_CONFIG: step.config, names.STATE: names.STATE_DONE, names.REASON: ""}
-        )
-        context.reporter.step(texts.success(context.name))
-        context.reporter.step(texts.updated(context.name))
-        text = f"Setting node {context.name}, currentConfig {step.config} to Done"
-        context.reporter.event("Normal", "NodeDone", text)
+        announce.rebooted(self._context.reporter, seen)
+        announce.finish(context.reporter, context.name, step.config)
         await context.reporter.flush()
         context.pause.succeeded()
         _log.info("done", config=step.config)
@@ -80,8 +72,7 @@ class Resting:
     async def _report_failure(self, state: str, text: str) -> None:
         context = self._context
         _log.error("node cannot proceed", state=state, reason=text)
-        context.reporter.annotate({names.STATE: state, names.REASON: texts.cut(text)})
-        context.reporter.step(texts.failure(context.name, text))
+        announce.failure(context.reporter, context.name, state, text)
         try:
             await context.reporter.flush()
         except MCOError as error:
@@ -111,9 +102,3 @@ class Resting:
             reporter.step(texts.units_failed(failed))
         for unit in failed:
             reporter.event_once("Warning", "UnitFailed", f"Unit {unit} of the config failed to start")
-
-    def _report_boot(self, seen: Observation) -> None:
-        """The first report after a reboot (spec/daemon.md 4.1, 4)."""
-        if seen.node.post_config_action == names.REBOOTING and seen.disk.transaction is None:
-            self._context.reporter.annotate({names.POST_CONFIG_ACTION: ""})
-            self._context.reporter.step(texts.rebooted())

@@ -6,13 +6,12 @@ import asyncio
 
 from mco.api import names
 from mco.base.errors import MCOError
-from mco.daemon import texts
+from mco.daemon import announce, texts
 from mco.daemon.context import Context
 from mco.daemon.perform import Interrupted, Performer
 from mco.plan.node import steps
 from mco.plan.node.disruption import PostAction
 from mco.plan.node.observation import Disk, Observation, view
-from mco.plan.node.step import SINGLE_REPLICA
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.daemon.update")
@@ -28,10 +27,8 @@ class Updating:
 
     async def ask_for_drain(self, step: steps.AskForDrain, seen: Observation) -> None:
         reporter = self._context.reporter
-        self._announce(step.update, seen)
-        reporter.annotate({names.DESIRED_DRAIN: step.request})
-        reporter.event("Normal", "Cordon", "Cordoned node to apply update")
-        reporter.event("Normal", "Drain", "Draining node to update config.")
+        announce.drain_request(reporter, self._context.name, step, seen)
+        self._log_update(step.update)
         await reporter.flush()
 
     async def begin(self, step: steps.Begin, seen: Observation) -> None:
@@ -39,7 +36,9 @@ class Updating:
         plan = step.update
         drained = seen.node.last_applied_drain == f"drain-{plan.new.name}"
         if not drained and not step.resumed:
-            await self._announce_without_drain(plan, seen)
+            announce.update_without_drain(self._context.reporter, self._context.name, plan, seen)
+            self._log_update(plan)
+            await self._context.reporter.flush()
         context = self._context
         context.notifier.status(f"applying {plan.new.name}")
         context.memory.verified = None
@@ -67,9 +66,7 @@ class Updating:
     async def reboot(self, step: steps.Reboot, disk: Disk) -> None:
         """Raises HostError when the machine refuses; the update is then undone."""
         context = self._context
-        context.reporter.annotate({names.POST_CONFIG_ACTION: names.REBOOTING})
-        context.reporter.step(texts.reboot_needed())
-        context.reporter.event("Normal", "Reboot", f"Node will reboot into config {step.config}")
+        announce.reboot(context.reporter, step.config)
         try:
             await context.reporter.flush()
         except MCOError as error:
@@ -103,26 +100,8 @@ class Updating:
             root.write(f"{names.NODE_ANNOTATIONS_FILE.removesuffix('s.json')}.json.bak", initial)
             root.remove(names.NODE_ANNOTATIONS_FILE)
 
-    def _announce(self, plan: steps.UpdatePlan, seen: Observation) -> None:
-        """The beginning of an update, said once however many passes it takes."""
-        reporter, name = self._context.reporter, self._context.name
-        if not seen.node.failing:
-            reporter.annotate({names.STATE: names.STATE_WORKING})
-        if seen.started:
-            reporter.step(texts.needs_update(name))
-        else:
-            text = f"Booting node {name}, currentConfig {plan.old.name}, desiredConfig {plan.new.name}"
-            reporter.event_once("Normal", "BootResync", text)
-        reporter.step(texts.prepared(plan.disruption.drain))
+    def _log_update(self, plan: steps.UpdatePlan) -> None:
         _log.info("update", old=plan.old.name, new=plan.new.name, because=list(plan.disruption.because))
-
-    async def _announce_without_drain(self, plan: steps.UpdatePlan, seen: Observation) -> None:
-        reporter = self._context.reporter
-        self._announce(plan, seen)
-        reporter.step(texts.no_drain())
-        if plan.disruption.drain and seen.node.topology == SINGLE_REPLICA:
-            reporter.event("Normal", "Drain", "Drain not required, skipping")
-        await reporter.flush()
 
     def _performer(self) -> Performer:
         context = self._context
