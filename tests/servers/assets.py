@@ -25,15 +25,21 @@ class Assets(msgspec.Struct, frozen=True):
 
 def find() -> Assets:
     """Skips the test, or fails it, with one line that says what to install."""
+    if (found := located()) is not None:
+        return found
+    lacking = "no real kube-apiserver: install Go 1.26 and run `make servers`, or set KUBEBUILDER_ASSETS"
+    if os.environ.get("KUBEBUILDER_ASSETS"):
+        lacking = f"KUBEBUILDER_ASSETS has no kube-apiserver or no etcd: {_folder()}"
+    return absent(lacking)
+
+
+def located() -> Assets | None:
     folder = _folder()
     apiserver, etcd = folder / "kube-apiserver", folder / "etcd"
     controllers = folder / "kube-controller-manager"
     if apiserver.exists() and etcd.exists():
         return Assets(apiserver, etcd, controllers if controllers.exists() else None)
-    lacking = "no real kube-apiserver: install Go 1.26 and run `make servers`, or set KUBEBUILDER_ASSETS"
-    if os.environ.get("KUBEBUILDER_ASSETS"):
-        lacking = f"KUBEBUILDER_ASSETS has no kube-apiserver or no etcd: {folder}"
-    return absent(lacking)
+    return None
 
 
 def absent(reason: str) -> Assets:

@@ -8,6 +8,7 @@ import uvloop
 
 from mco.apiserver.auth.tokens import read_token_file
 from mco.apiserver.server import Settings, running
+from mco.runtime.limits import raise_file_limit
 from mco.runtime.logging import Logger
 from mco.runtime.supervise import supervise
 
@@ -20,6 +21,7 @@ def run(
     """Blocks until SIGTERM or SIGINT. Raises the errors of `running` and `read_token_file`."""
     tokens = read_token_file(token_file) if token_file else {}
     settings = Settings(data_dir=data_dir, port=port, bind=bind, names=names, tokens=tokens)
+    raise_file_limit()
     uvloop.run(_serve(settings))
 
 

@@ -165,7 +165,7 @@ def _prepare(listening: dict[str, Any]) -> Listeners:
 def _run(main: Coroutine[Any, Any, None]) -> None:
     import uvloop
 
-    from mco.configserver.server import raise_file_limit
+    from mco.runtime.limits import raise_file_limit
 
     raise_file_limit()
     uvloop.run(main)

@@ -28,6 +28,7 @@ COMMANDS = {
     "operator": ("mco.cli.operator", "Run the operator alone."),
     "controller": ("mco.cli.controller", "Run the controllers alone."),
     "configserver": ("mco.cli.configserver", "Run the config server alone."),
+    "simulate": ("mco.cli.simulate", "Run simulated nodes against a server."),
     "daemon": ("mco.cli.daemon", "Run the node daemon."),
     "version": ("mco.cli.version", "Print the version."),
     "completion": ("mco.cli.completion", "Print a completion script for bash, zsh or fish."),

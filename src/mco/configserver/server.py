@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import socket
 import ssl
 
@@ -100,9 +99,3 @@ def _bind(host: str, port: int) -> socket.socket:
     # Connections inherit it from the listener.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
     return bound
-
-
-def raise_file_limit() -> None:
-    """Allow this process as many connections as the system lets it have."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

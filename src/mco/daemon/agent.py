@@ -25,7 +25,7 @@ from mco.daemon.updating import Updating
 from mco.kube.errors import NotFoundError
 from mco.kube.informer import Informer
 from mco.plan.node import steps
-from mco.plan.node.observation import Observation, view
+from mco.plan.node.observation import Observation, decisive, view
 from mco.plan.node.step import next_step
 from mco.runtime.logging import Logger
 
@@ -70,8 +70,9 @@ class Agent:
     # What changes
 
     def _node_changed(self, _: Node | None, new: Node | None) -> None:
-        before = self._decisive()
-        if self._context.reporter.saw_node(new) and self._decisive() != before:
+        reporter = self._context.reporter
+        before = decisive(reporter.node)
+        if reporter.saw_node(new) and decisive(reporter.node) != before:
             self._context.pause.end()
         if new is not None:
             self._check_ready(new)
@@ -80,14 +81,6 @@ class Agent:
         appeared = self._context.reporter.mcn is None and new is not None
         if self._context.reporter.saw_mcn(new) and appeared:
             self._context.pause.end()
-
-    def _decisive(self) -> object:
-        """What of the Node makes another pass worthwhile: not what this daemon itself reports."""
-        node = self._context.reporter.node
-        if node is None:
-            return None
-        seen = view(node)
-        return (node.metadata.uid, seen.desired, seen.desired_drain, seen.last_applied_drain, seen.topology)
 
     def _check_ready(self, node: Node) -> None:
         registration = self._registration

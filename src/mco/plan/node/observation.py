@@ -84,6 +84,14 @@ def view(node: Node) -> Annotations:
     )
 
 
+def decisive(node: Node | None) -> object:
+    """What of the Node makes another pass worthwhile: not what its daemon itself reports."""
+    if node is None:
+        return None
+    seen = view(node)
+    return (node.metadata.uid, seen.desired, seen.desired_drain, seen.last_applied_drain, seen.topology)
+
+
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
     """`recorded`: the config that the disk holds, by the node's own note. `initial`: the annotations that the
     node was served with; as long as their file is there, the node has not finished joining."""
