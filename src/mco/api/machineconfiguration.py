@@ -43,9 +43,18 @@ class DisruptionPolicyStatus(APIStruct, frozen=True, kw_only=True):
     cluster_policies: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
 
 
+class IrreconcilableValidationOverrides(APIStruct, frozen=True, kw_only=True):
+    """`storage`: Disks, FileSystems, Raid; their changes do not make a config irreconcilable."""
+
+    storage: tuple[str, ...] = ()
+
+
 class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
     management_state: str = ""
     node_disruption_policy: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
+    irreconcilable_validation_overrides: IrreconcilableValidationOverrides = msgspec.field(
+        default_factory=IrreconcilableValidationOverrides
+    )
 
 
 class MachineConfigurationStatus(APIStruct, frozen=True, kw_only=True):

@@ -1,61 +1,46 @@
 """What a change does to a running node besides writing it: services, a drain, a reboot, and why.
 
 `in_cluster` follows the policies of the cluster (spec/node.md 6.4, 6.5), `at_first_boot` the fixed table of
-a node that has no cluster yet (spec/daemon.md 6.5). Files come before units before SSH keys, each in its
-config's order; an action that is repeated is done once, where it stands first.
+a node that has no cluster yet (spec/daemon.md 6.5).
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from mco.api.machineconfiguration import Action, DisruptionPolicies
+from mco.api.machineconfiguration import DisruptionPolicies
+from mco.plan.node import matches, registries
 from mco.plan.node import policies as policy
-from mco.plan.node import registries
 from mco.plan.node.diff import Changes, files
+from mco.plan.node.matches import CRIO, Match, PostAction
 from mco.plan.node.target import Target
 
-CRIO = "crio"
-"""The spelling of the service that Special actions and the first-boot table use (spec/daemon.md 6.21)."""
-
-
-class PostAction(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`type` as in a policy; `service` only for Reload, Restart and Special."""
-
-    type: str
-    service: str = ""
-
-    def describe(self) -> str:
-        match self.type:
-            case policy.RELOAD | policy.SPECIAL:
-                return f"reload {self.service}"
-            case policy.RESTART:
-                return f"restart {self.service}"
-            case policy.DAEMON_RELOAD:
-                return "reload the service manager"
-            case policy.NONE:
-                return "nothing more"
-            case _:
-                return self.type.lower()
+__all__ = ["CRIO", "Disruption", "PostAction", "at_first_boot", "in_cluster"]
 
 
 class Disruption(msgspec.Struct, frozen=True, kw_only=True):
-    """`actions` in the order in which they are done; `because`: one sentence per action or match."""
+    """`actions` in the order in which they are done; `because`: one line for each of them. `drain_because`:
+    why the node is drained, or why it is not."""
 
     actions: tuple[PostAction, ...] = ()
     drain: bool = False
     because: tuple[str, ...] = ()
+    drain_because: str = ""
 
     @property
     def reboot(self) -> bool:
         return any(action.type == policy.REBOOT for action in self.actions)
 
+    @property
+    def why(self) -> str:
+        """All reasons in one line."""
+        return "; ".join(self.because) or "no policy asks for anything"
 
-_REBOOT = (PostAction(policy.REBOOT),)
-_PARTS = {
+
+_SYSTEM = {
     "os_image": "the OS image",
     "kernel_arguments": "the kernel arguments",
     "fips": "the FIPS mode",
@@ -67,71 +52,69 @@ _PARTS = {
 def in_cluster(old: Target, new: Target, changes: Changes, policies: DisruptionPolicies) -> Disruption:
     """Raises InvalidInput when a changed registries.conf has to be judged and cannot be parsed."""
     if changes.forced:
-        return Disruption(actions=_REBOOT, drain=True, because=("the force file asks for a reboot",))
+        return _reboot("the force file asks for it")
     if changes.operating_system:
-        return Disruption(actions=_REBOOT, drain=True, because=_system_reasons(changes))
+        return _reboot(_system_reason(changes))
     if changes.empty:
-        return Disruption(actions=(PostAction(policy.NONE),), because=("nothing changes",))
-    collected: list[PostAction] = []
-    because: list[str] = []
-    for what, name, actions in _matches(changes, policies):
-        if actions is None:
-            why = f"{what} {name} has no policy, so that the node reboots"
-            return Disruption(actions=_REBOOT, drain=True, because=(why,))
-        collected += (_post_action(action) for action in actions)
-        said = ", ".join(_post_action(action).describe() for action in actions) or "no action"
-        because.append(f"{what} {name}: {said}")
-    return _decided(old, new, _reduced(collected), because)
+        return _quiet("nothing changes")
+    found = matches.of(changes, policies)
+    if found.unmatched:
+        return _reboot(f"no policy for {found.unmatched}")
+    wanted = {action for match in found.found for action in match.actions}
+    if (reboot := PostAction(policy.REBOOT)) in wanted:
+        return _reboot(_asking(reboot, found.found))
+    return _decided(old, new, found.found)
 
 
-def _matches(
-    changes: Changes, policies: DisruptionPolicies
-) -> Iterable[tuple[str, str, tuple[Action, ...] | None]]:
-    """Each changed thing with the actions of its policy, None without one."""
-    for path in changes.changed_files:
-        found = policy.for_file(policies, path)
-        where = f" (policy {found.path})" if found and found.path != path else ""
-        yield "file", path + where, found.actions if found else None
-    for name in changes.changed_units:
-        unit = policy.for_unit(policies, name)
-        yield "unit", name, unit.actions if unit else None
-    if changes.passwd:
-        yield "SSH keys and passwords of", "core", policies.sshkey.actions
+def _system_reason(changes: Changes) -> str:
+    changed = [what for flag, what in _SYSTEM.items() if getattr(changes, flag)]
+    return f"{' and '.join(changed)} changed"
 
 
-def _system_reasons(changes: Changes) -> tuple[str, ...]:
-    return tuple(f"{text} change" for flag, text in _PARTS.items() if getattr(changes, flag))
+def _reboot(why: str) -> Disruption:
+    return Disruption(
+        actions=(PostAction(policy.REBOOT),),
+        drain=True,
+        because=(f"Reboot: {why}",),
+        drain_because="the node reboots",
+    )
 
 
-def _post_action(action: Action) -> PostAction:
-    match action.type:
-        case policy.RELOAD:
-            return PostAction(action.type, action.reload.service_name if action.reload else "")
-        case policy.RESTART:
-            return PostAction(action.type, action.restart.service_name if action.restart else "")
-        case policy.SPECIAL:
-            return PostAction(action.type, CRIO)
-        case _:
-            return PostAction(action.type)
+def _quiet(why: str) -> Disruption:
+    return Disruption(
+        actions=(PostAction(policy.NONE),), because=(f"None: {why}",), drain_because="no action asks for it"
+    )
 
 
-def _reduced(actions: Iterable[PostAction]) -> tuple[PostAction, ...]:
-    """A reboot makes all others pointless, and None counts only where nothing else is asked for."""
-    once = tuple(dict.fromkeys(actions))
-    if any(action.type == policy.REBOOT for action in once):
-        return _REBOOT
-    real = tuple(action for action in once if action.type != policy.NONE)
-    return real or once
+def _decided(old: Target, new: Target, found: Sequence[Match]) -> Disruption:
+    """None counts only where nothing else is asked for."""
+    actions = matches.combined(match.actions for match in found)
+    none = PostAction(policy.NONE)
+    actions = tuple(action for action in actions if action != none) or actions
+    drain, why = _drain({action.type for action in actions}, old, new)
+    return Disruption(
+        actions=actions,
+        drain=drain,
+        because=tuple(f"{_label(action)}: {_asking(action, found)}" for action in actions),
+        drain_because=why,
+    )
 
 
-def _decided(old: Target, new: Target, actions: tuple[PostAction, ...], because: list[str]) -> Disruption:
-    kinds = {action.type for action in actions}
-    drain = bool(kinds & {policy.REBOOT, policy.DRAIN})
-    if not drain and policy.SPECIAL in kinds:
+def _drain(kinds: Collection[str], old: Target, new: Target) -> tuple[bool, str]:
+    if policy.DRAIN in kinds:
+        return True, "a policy asks for it"
+    if policy.SPECIAL in kinds:
         unsafe = _registries_risk(old, new)
-        drain = bool(unsafe)
-        because.append(f"drain: {unsafe}" if unsafe else "no drain: registries are only added to")
-    return Disruption(actions=actions, drain=drain, because=tuple(because))
+        return bool(unsafe), unsafe or "registries are only added to"
+    return False, "no action asks for it"
+
+
+def _label(action: PostAction) -> str:
+    return f"{action.type} {action.service}" if action.service else action.type
+
+
+def _asking(action: PostAction, found: Sequence[Match]) -> str:
+    return "; ".join(dict.fromkeys(match.because for match in found if action in match.actions))
 
 
 def _registries_risk(old: Target, new: Target) -> str:
@@ -150,20 +133,33 @@ _FIRST_BOOT_RELOAD = (
 def at_first_boot(old: Target, new: Target, changes: Changes) -> Disruption:
     """The fixed decision of a node without a cluster: units always reboot, folders match only their direct
     children."""
-    if changes.forced or changes.operating_system or changes.units:
-        reasons = _system_reasons(changes) or ("units change before the node has joined",)
-        return Disruption(actions=_REBOOT, drain=True, because=reasons)
-    kinds = {path: _first_boot_action(path) for path in changes.changed_files}
-    for path, action in kinds.items():
-        if action.type == policy.REBOOT:
-            return Disruption(actions=_REBOOT, drain=True, because=(f"file {path} reboots the node",))
-    because = [f"file {path}: {action.describe()}" for path, action in kinds.items()]
-    wanted = set(kinds.values())
-    for action in (PostAction(policy.RESTART, CRIO), PostAction(policy.RELOAD, CRIO)):
-        if action in wanted:
-            unsafe = _registries_risk(old, new) if policy.REGISTRIES_CONF in kinds else ""
-            return Disruption(actions=(action,), drain=bool(unsafe), because=tuple(because))
-    return Disruption(actions=(PostAction(policy.NONE),), because=tuple(because))
+    if changes.forced:
+        return _reboot("the force file asks for it")
+    if changes.operating_system:
+        return _reboot(_system_reason(changes))
+    if changes.units:
+        return _reboot("units change before the node has joined")
+    kinds = {path: _first_boot_action(path) for path in sorted(changes.changed_files)}
+    for action in (
+        PostAction(policy.REBOOT),
+        PostAction(policy.RESTART, CRIO),
+        PostAction(policy.RELOAD, CRIO),
+    ):
+        asking = [path for path, kind in kinds.items() if kind == action]
+        if asking:
+            why = f"the first boot's table for {', '.join(asking)}"
+            return _reboot(why) if action.type == policy.REBOOT else _crio(old, new, action, why, kinds)
+    return _quiet("nothing that changes asks for more")
+
+
+def _crio(old: Target, new: Target, action: PostAction, why: str, changed: Collection[str]) -> Disruption:
+    unsafe = _registries_risk(old, new) if policy.REGISTRIES_CONF in changed else ""
+    return Disruption(
+        actions=(action,),
+        drain=bool(unsafe),
+        because=(f"{_label(action)}: {why}",),
+        drain_because=unsafe or "running pods are not hurt",
+    )
 
 
 def _first_boot_action(path: str) -> PostAction:

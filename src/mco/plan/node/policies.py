@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -79,16 +80,26 @@ def _over(default: Iterable[P], user: Iterable[P], key: Callable[[P], str]) -> t
 
 
 def for_file(policies: DisruptionPolicies, path: str) -> FilePolicy | None:
-    """The policy with the longest path that is the file's or a folder above it; the first of equal ones. A
-    policy for `/` never matches (spec/daemon.md 6.6)."""
+    """The policy with the longest path that is the file's or a folder above it; the first of equal ones.
+
+    A policy names one file exactly as it is written, but a folder also with a slash at its end or with dots
+    in it; the length is that of the path as written. A policy for `/` never matches (spec/daemon.md 6.6)."""
     best: FilePolicy | None = None
     for policy in policies.files:
-        place = policy.path.rstrip("/") or "/"
-        matches = path == place or path.startswith(place + "/")
-        if matches and (best is None or len(place) > len(best.path.rstrip("/"))):
+        matches = path == policy.path or _clean(path).startswith(f"{_clean(policy.path)}/")
+        if matches and _length(policy) > (_length(best) if best else 0):
             best = policy
     return best
 
 
 def for_unit(policies: DisruptionPolicies, name: str) -> UnitPolicy | None:
     return next((policy for policy in policies.units if policy.name == name), None)
+
+
+def _clean(path: str) -> str:
+    """Without redundant parts; unlike the standard library's, two slashes at the start are redundant."""
+    return posixpath.normpath(f"/{path.lstrip('/')}" if path.startswith("/") else path)
+
+
+def _length(policy: FilePolicy) -> int:
+    return len(policy.path.encode())

@@ -9,7 +9,7 @@ from mco.base.text import quote
 from mco.ignition.types import PasswdUser
 from mco.plan.node.target import Target
 
-DISKS, FILESYSTEMS, RAID = "Disks", "FileSystems", "Raid"
+OVERRIDABLE = DISKS, FILESYSTEMS, RAID = "Disks", "FileSystems", "Raid"
 """What the `irreconcilableValidationOverrides` of the MachineConfiguration can let pass."""
 
 _PASSWD = "invalid passwd change(s): "
@@ -50,7 +50,7 @@ def _users(old: Target, new: Target) -> str:
     last = users[-1]
     if last.password_hash is None and not last.ssh_authorized_keys:
         return _USERS + "user must be core and have 1 or more sshKeys"
-    if any(_others(user) for user in users):
+    if _others(last):
         return _PASSWD + "SSH keys and password hash are not reconcilable"
     return ""
 

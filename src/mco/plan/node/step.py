@@ -193,7 +193,7 @@ def _decided(seen: Observation, old: target.Target, new: target.Target) -> AnySt
         actions=update.actions(old, new, changes),
         disruption=effect,
     )
-    return _drain(seen, plan) or steps.Begin(update=plan, because="; ".join(effect.because))
+    return _drain(seen, plan) or steps.Begin(update=plan, because=effect.why)
 
 
 def _drain(seen: Observation, plan: UpdatePlan) -> AnyStep | None:
@@ -202,7 +202,7 @@ def _drain(seen: Observation, plan: UpdatePlan) -> AnyStep | None:
     if not needed or seen.node.last_applied_drain == request:
         return None
     if seen.node.desired_drain != request:
-        return steps.AskForDrain(update=plan, request=request, because="; ".join(plan.disruption.because))
+        return steps.AskForDrain(update=plan, request=request, because=plan.disruption.why)
     if seen.waited > DRAIN_SECONDS:
         return steps.Degrade(
             text=f"failed to drain node: {int(DRAIN_SECONDS)} s without an answer to {request}",

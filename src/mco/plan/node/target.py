@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from mco.api.machineconfig import MachineConfig, MachineConfigSpec
-from mco.base.errors import InvalidInput
+from mco.base.errors import InvalidInput, RenderError
 from mco.base.text import quote
 from mco.ignition import parse, types
 from mco.ignition.validate import validate
+from mco.render.checks import check_modes
 
 EMPTY_NAME = "mco-empty-mc"
 """The name of the config of a node that has none yet (spec/daemon.md 1.7)."""
@@ -37,13 +38,19 @@ def pair(old: MachineConfig, new: MachineConfig) -> tuple[Target, Target]:
     """Both sides of a change. Raises InvalidInput with the texts of spec/render.md 7.2, rows 1 and 2."""
     former = _named(old, "old")
     latter = _named(new, "new")
-    if latter.config != types.EMPTY and (report := validate(latter.config)).fatal:
-        raise _invalid(
-            f"validating new Ignition config from machineconfig {quote(new.name)} failed: "
-            f"invalid ignition V3 config found: {report}",
-            new,
-        )
+    if latter.config != types.EMPTY:
+        _validate(latter, new)
     return former, latter
+
+
+def _validate(side: Target, machine_config: MachineConfig) -> None:
+    start = f"validating new Ignition config from machineconfig {quote(side.name)} failed: "
+    if (report := validate(side.config)).fatal:
+        raise _invalid(f"{start}invalid ignition V3 config found: {report}", machine_config)
+    try:
+        check_modes(side.config)
+    except RenderError as error:
+        raise _invalid(start + error.message, machine_config, error.path, error.hint) from error
 
 
 def _named(machine_config: MachineConfig, side: str) -> Target:
@@ -56,5 +63,7 @@ def _named(machine_config: MachineConfig, side: str) -> Target:
         raise _invalid(text, machine_config) from error
 
 
-def _invalid(text: str, machine_config: MachineConfig) -> InvalidInput:
-    return InvalidInput(text, subject=f"MachineConfig/{machine_config.name}", path="$.spec.config")
+def _invalid(
+    text: str, machine_config: MachineConfig, path: str = "$.spec.config", hint: str = ""
+) -> InvalidInput:
+    return InvalidInput(text, subject=f"MachineConfig/{machine_config.name}", path=path, hint=hint)

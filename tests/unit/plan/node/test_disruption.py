@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from mco.api.machineconfiguration import (
     SSHKeyPolicy,
     UnitPolicy,
 )
+from mco.base.errors import InvalidInput
+from mco.ignition.dataurl import encode_base64
 from mco.plan.node import disruption, policies
 from mco.plan.node.diff import compare
 from mco.plan.node.disruption import Disruption, PostAction
@@ -70,6 +74,32 @@ class TestMatching:
         )
         assert policies.for_file(known, "/etc/mco/f1/f2/f3") is None
 
+    @pytest.mark.parametrize(
+        ("policy", "path", "matches"),
+        [
+            ("/etc/a", "/etc/a", True),
+            ("/etc/a/", "/etc/a", False),
+            ("/etc/a/", "/etc/a/b", True),
+            ("//etc/a", "/etc/a/b", True),
+            ("//etc/a", "/etc/a", False),
+            ("/etc//a/./c/..", "/etc/a/b", True),
+            ("/etc/ä", "/etc/ä/b", True),
+            ("/", "/etc/a", False),
+            ("", "/etc/a", False),
+            (".", "/etc/a", False),
+            ("etc", "/etc/a", False),
+        ],
+    )
+    def test_a_file_is_named_exactly_and_a_folder_in_any_spelling(
+        self, policy: str, path: str, matches: bool
+    ) -> None:
+        known = DisruptionPolicies(files=(FilePolicy(path=policy),))
+        assert (policies.for_file(known, path) is not None) is matches
+
+    def test_the_length_is_that_of_the_path_as_it_is_written(self) -> None:
+        spelt, clean = FilePolicy(path="/etc/./././a"), FilePolicy(path="/etc/a/b")
+        assert policies.for_file(DisruptionPolicies(files=(clean, spelt)), "/etc/a/b/c") is spelt
+
     def test_the_first_of_equal_paths_wins_and_the_root_never_matches(self) -> None:
         first, second = (FilePolicy(path="/etc/a", actions=(reload(s),)) for s in ("1.service", "2.service"))
         known = DisruptionPolicies(files=(FilePolicy(path="/"), first, second))
@@ -89,7 +119,7 @@ class TestMatching:
         ([GPG, "/etc/other"], REBOOT, True),
         (
             ["/etc/kubernetes/credential-providers/p.yaml", GPG],
-            (PostAction("Restart", "kubelet.service"), PostAction("Reload", "crio.service")),
+            (PostAction("Reload", "crio.service"), PostAction("Restart", "kubelet.service")),
             False,
         ),
         (
@@ -146,7 +176,93 @@ def test_a_drain_action_drains_and_stays_in_the_list() -> None:
 
 def test_an_empty_action_list_does_nothing_at_all() -> None:
     known = DisruptionPolicies(files=(FilePolicy(path="/etc/a"),))
-    assert decide(make(), added("/etc/a"), known).actions == ()
+    found = decide(make(), added("/etc/a"), known)
+    assert (found.actions, found.because, found.why) == ((), (), "no policy asks for anything")
+
+
+CREDENTIALS = "/etc/kubernetes/credential-providers/a.yaml"
+CREDENTIALS_UNIT = "/etc/systemd/system/kubelet.service.d/40-kubelet-crio-image-credential-provider.conf"
+RELOAD_UNITS, KUBELET = PostAction("DaemonReload"), PostAction("Restart", "kubelet.service")
+TRUST, CRIO = PostAction("Restart", "coreos-update-ca-trust.service"), PostAction("Restart", "crio.service")
+REGISTRY_CA = "/etc/pki/ca-trust/source/anchors/iri-root-ca.crt"
+
+
+class TestOrder:
+    """Each action once, in the order of the policies and of the list in each (spec/node.md 6.4)."""
+
+    @pytest.mark.parametrize(
+        ("paths", "actions"),
+        [
+            ((CREDENTIALS, CREDENTIALS_UNIT), (RELOAD_UNITS, KUBELET)),
+            ((policies.USER_CA_ANCHOR, REGISTRY_CA), (TRUST, CRIO)),
+            (
+                (REGISTRY_CA, policies.USER_CA_ANCHOR, CREDENTIALS_UNIT, CREDENTIALS),
+                (TRUST, CRIO, RELOAD_UNITS, KUBELET),
+            ),
+        ],
+    )
+    def test_a_service_is_restarted_once_and_after_what_has_to_come_first(
+        self, paths: tuple[str, ...], actions: tuple[PostAction, ...]
+    ) -> None:
+        for order in permutations(paths):
+            assert decide(make(), added(*order)).actions == actions
+
+    def test_a_unit_and_a_file_of_it(self) -> None:
+        new = make(files={"/etc/iri-registry/a": "x"}, units=[unit("iri-registry.service", "[Unit]\n")])
+        wanted = (RELOAD_UNITS, PostAction("Restart", "iri-registry.service"))
+        assert decide(make(), new).actions == wanted
+
+    def test_lists_that_contradict_each_other_end_as_the_first_says(self) -> None:
+        known = DisruptionPolicies(
+            files=(
+                FilePolicy(path="/etc/1", actions=(restart("a.service"), restart("b.service"))),
+                FilePolicy(path="/etc/2", actions=(restart("b.service"), restart("a.service"))),
+            )
+        )
+        wanted = (PostAction("Restart", "a.service"), PostAction("Restart", "b.service"))
+        assert decide(make(), added("/etc/2", "/etc/1"), known).actions == wanted
+
+    def test_an_action_that_one_list_repeats_is_done_once(self) -> None:
+        known = DisruptionPolicies(files=(FilePolicy(path="/etc/1", actions=(restart("a.service"),) * 3),))
+        assert decide(make(), added("/etc/1"), known).actions == (PostAction("Restart", "a.service"),)
+
+
+class TestReasons:
+    """One line for each action: what changed, and which policy that is for."""
+
+    def test_names_path_and_policy(self) -> None:
+        found = decide(make(), added(CREDENTIALS))
+        policy = "matched the built-in policy for /etc/kubernetes/credential-providers"
+        assert found.because == (f"Restart kubelet.service: file {CREDENTIALS} {policy}",)
+        assert found.drain_because == "no action asks for it"
+
+    def test_a_users_policy(self) -> None:
+        known = merged(
+            DisruptionPolicies(files=(FilePolicy(path="/etc/a", actions=(restart("a.service"),)),))
+        )
+        because = decide(make(), added("/etc/a/2", "/etc/a/1"), known).because
+        assert because == ("Restart a.service: files /etc/a/1, /etc/a/2 matched the policy for /etc/a",)
+
+    def test_all_that_has_no_policy(self) -> None:
+        new = make(
+            files=dict.fromkeys(["/1", "/2", "/3", "/4", "/5"], "x"), units=[unit("a.service", "[Unit]\n")]
+        )
+        why = "Reboot: no policy for files /1, /2, /3 and 2 more and unit a.service"
+        assert decide(make(), new).because == (why,)
+
+    def test_a_policy_that_asks_for_a_reboot(self) -> None:
+        known = DisruptionPolicies(files=(FilePolicy(path="/etc/a", actions=(Action(type="Reboot"),)),))
+        found = decide(make(), added("/etc/a"), known)
+        assert found.because == ("Reboot: file /etc/a matched the policy for /etc/a",)
+        assert found.drain_because == "the node reboots"
+
+    def test_changes_of_the_system(self) -> None:
+        found = decide(make(), make(osImageURL="x", arguments=["a"]))
+        assert found.because == ("Reboot: the OS image and the kernel arguments changed",)
+
+    def test_why_registries_drain(self) -> None:
+        found = decide(conf(registries(a={})), conf(None))
+        assert found.drain_because == "registry a.io is removed"
 
 
 def test_a_reordering_does_nothing_at_all() -> None:
@@ -243,6 +359,45 @@ def test_registries_drain_only_when_pods_can_be_hurt(old: str | None, new: str |
     found = decide(conf(old), conf(new))
     assert found.actions == (PostAction("Special", "crio"),)
     assert found.drain is drain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not = = toml",
+        'registry = "x"',
+        "[[registry]]\nlocation = 1",
+        "[[registry]]\nblocked = 'yes'",
+        'unqualified-search-registries = "a"',
+        "[[registry]]\nmirror = ['m']",
+    ],
+)
+def test_registries_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(InvalidInput, match="failed decoding TOML content from file /etc/containers/reg") as e:
+        decide(conf(registries()), conf(text))
+    assert e.value.hint
+
+
+def test_registries_are_not_read_when_the_node_reboots_or_drains_anyway() -> None:
+    new = make(files={REGISTRIES: "= =", "/etc/other": "x"})
+    assert decide(conf(None), new).actions == REBOOT
+    known = merged(
+        DisruptionPolicies(files=(FilePolicy(path="/etc/other", actions=(Action(type="Drain"),)),))
+    )
+    found = decide(conf(None), new, known)
+    assert (found.drain, found.drain_because) == (True, "a policy asks for it")
+
+
+def test_registries_may_be_compressed() -> None:
+    packed = encode_base64(gzip.compress(registries(a={"mirrors": {"m": DIGEST}}).encode()), "")
+    entry = {"path": REGISTRIES, "contents": {"source": packed, "compression": "gzip"}}
+    assert not decide(conf(registries()), make(files=[entry])).drain
+
+
+def test_of_two_mirrors_of_one_location_the_first_counts() -> None:
+    mirror = '[[registry.mirror]]\nlocation = "m"\n'
+    old = registries(a={"mirrors": {"m": DIGEST}}) + mirror
+    assert decide(conf(old), conf(old + 'pull-from-mirror = "tag-only"\n')).drain
 
 
 class TestFirstBoot:

@@ -135,6 +135,19 @@ class TestPair:
         with pytest.raises(InvalidInput, match="parsing new Ignition config from machineconfig"):
             pair(typed(config("old")), new)
 
+    def test_a_new_config_whose_modes_have_special_bits(self) -> None:
+        new = typed(config("new", files=[plain("/etc/a") | {"mode": 0o1755}]))
+        with pytest.raises(InvalidInput) as caught:
+            pair(typed(config("old")), new)
+        assert str(caught.value) == (
+            'validating new Ignition config from machineconfig "rendered-worker-new" failed: '
+            "invalid mode 01755 for /etc/a, cannot exceed 0777"
+        )
+        assert caught.value.path == "$.spec.config.storage.files.0.mode"
+
+    def test_an_old_config_may_have_them(self) -> None:
+        pair(typed(config("old", files=[plain("/etc/a") | {"mode": 0o1755}])), typed(config("new")))
+
     def test_older_versions_are_brought_up(self) -> None:
         old = typed(config("old", ignition={"ignition": {"version": "3.1.0"}}))
         sides = pair(old, typed(config("new")))
