@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import sqlite3
 from pathlib import Path
 
+from mco.apiserver.store import soundness
 from mco.base.errors import Conflict, InvalidInput, MCOError, Unavailable
+from mco.pki import files
 
 APPLICATION_ID = 0x6D636F31
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 5.0
 
 _SCHEMA = """
@@ -22,7 +25,8 @@ CREATE TABLE revision (
     name TEXT NOT NULL,
     change INTEGER NOT NULL,
     previous INTEGER NOT NULL,
-    data BLOB NOT NULL
+    data BLOB NOT NULL,
+    checksum INTEGER NOT NULL
 );
 CREATE INDEX revision_key ON revision (resource, namespace, name, rv);
 CREATE TABLE current (
@@ -72,46 +76,56 @@ def prepare(path: Path) -> None:
 
     Raises InvalidInput for a damaged file or one of another program, Unavailable for a locked one."""
     try:
-        if not path.exists():
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connection = connect(path)
-        try:
-            _check(connection, path)
-        finally:
-            connection.close()
+        if path.exists():
+            _check(path)
+        else:
+            _make(path)
     except sqlite3.Error as error:
         raise explain(error, path) from error
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if not tables:
+def _make(path: Path) -> None:
+    """Whole or not at all: a database that exists has its tables."""
+    if soundness.log_of(path).exists():
+        # SQLite would replay it into whatever stands beside it.
+        raise soundness.damaged("the file is gone, its log is not", path)
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=MEMORY")
         connection.executescript(
-            f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id={APPLICATION_ID};"
+            f"BEGIN; {_SCHEMA} PRAGMA application_id={APPLICATION_ID};"
             f"PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
         )
-    elif application != APPLICATION_ID:
-        raise InvalidInput("the file is a database of another program", path=str(path))
-    elif version != SCHEMA_VERSION:
-        raise InvalidInput(
-            f"the database has layout {version}, this program knows {SCHEMA_VERSION}",
-            path=str(path),
-            hint="use the version of mco that wrote it",
-        )
-    elif (verdict := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise InvalidInput(f"the database is damaged: {verdict}", path=str(path), hint=_RESTORE)
+    draft.rename(path)
+    files.sync_folder(path.parent)
 
 
-_RESTORE = "restore the data folder from a copy, or start with an empty one"
+def _check(path: Path) -> None:
+    if not path.stat().st_size:
+        raise soundness.damaged("the file is empty", path)
+    # Read-only: what is refused stays as it is.
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as connection:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION_ID:
+            raise InvalidInput("the file is a database of another program", path=str(path))
+        if version != SCHEMA_VERSION:
+            raise InvalidInput(
+                f"the database has layout {version}, this program knows {SCHEMA_VERSION}",
+                path=str(path),
+                hint="use the version of mco that wrote it",
+            )
+        soundness.check(connection, path)
 
 
 def explain(error: sqlite3.Error, path: Path) -> MCOError:
     """What a person needs to know about an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return InvalidInput(f"the database is damaged: {error}", path=str(path), hint=_RESTORE)
+        return soundness.damaged(error, path)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Unavailable("another program holds the database's lock", path=str(path), hint="end it")
     if code == sqlite3.SQLITE_FULL:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
 import msgspec
+
+COLUMNS = "r.rv, r.resource, r.namespace, r.name, r.change, r.previous, r.data"
+"""What a revision is read from."""
 
 
 class Change(IntEnum):
@@ -32,6 +38,19 @@ class Revision(msgspec.Struct, frozen=True, gc=False):
     change: Change
     previous: int
     data: bytes
+
+    @property
+    def checksum(self) -> int:
+        """Of everything that is stored of it."""
+        key = self.key
+        place = (self.number, key.resource, key.namespace, key.name, int(self.change), self.previous)
+        return zlib.crc32(self.data, zlib.crc32(repr(place).encode()))
+
+
+def revision_of(row: Sequence[Any]) -> Revision:
+    """From a row with `COLUMNS`. Raises ValueError for a change that does not exist."""
+    number, resource, namespace, name, change, previous, data = row
+    return Revision(number, Key(resource, namespace, name), Change(change), previous, data)
 
 
 class Page(msgspec.Struct, frozen=True):

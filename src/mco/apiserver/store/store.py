@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mco.apiserver.store import database
-from mco.apiserver.store.revision import Change, Key, Page, Revision
+from mco.apiserver.store.revision import COLUMNS, Change, Key, Page, Revision, revision_of
 from mco.apiserver.store.writer import Compaction, Write, Writer
 from mco.base.errors import MCOError
 from mco.runtime.virtual import work_outside
 
 RETENTION_SECONDS = 300.0
 RETENTION_REVISIONS = 200_000
-
-_COLUMNS = "r.rv, r.resource, r.namespace, r.name, r.change, r.previous, r.data"
 
 
 class Compacted(MCOError):
@@ -61,14 +59,14 @@ class Store:
 
     def get(self, key: Key) -> Revision | None:
         rows = self._rows(
-            f"SELECT {_COLUMNS} FROM current c JOIN revision r ON r.rv = c.rv "
+            f"SELECT {COLUMNS} FROM current c JOIN revision r ON r.rv = c.rv "
             "WHERE c.resource=? AND c.namespace=? AND c.name=?",
             (key.resource, key.namespace, key.name),
         )
         return next(rows, None)
 
     def at(self, number: int) -> Revision | None:
-        return next(self._rows(f"SELECT {_COLUMNS} FROM revision r WHERE r.rv=?", (number,)), None)
+        return next(self._rows(f"SELECT {COLUMNS} FROM revision r WHERE r.rv=?", (number,)), None)
 
     def page(
         self,
@@ -110,7 +108,7 @@ class Store:
                 raise Compacted(self._compacted)
             changes = list(
                 self._rows(
-                    f"SELECT {_COLUMNS} FROM revision r WHERE r.rv > ? AND r.resource=? ORDER BY r.rv",
+                    f"SELECT {COLUMNS} FROM revision r WHERE r.rv > ? AND r.resource=? ORDER BY r.rv",
                     (since, resource),
                 )
             )
@@ -157,10 +155,7 @@ class Store:
 
     def _rows(self, query: str, arguments: tuple[Any, ...]) -> Iterator[Revision]:
         try:
-            for rv, resource, namespace, name, change, previous, data in self._reader.execute(
-                query, arguments
-            ):
-                yield Revision(rv, Key(resource, namespace, name), Change(change), previous, data)
+            yield from map(revision_of, self._reader.execute(query, arguments))
         except sqlite3.Error as error:
             raise database.explain(error, self._path) from error
 
@@ -182,7 +177,7 @@ def _scope(table: str, resource: str, namespace: str) -> tuple[str, tuple[str, .
 def _present(resource: str, namespace: str, after: tuple[str, str]) -> tuple[str, tuple[Any, ...]]:
     where, arguments = _scope("c", resource, namespace)
     return (
-        f"SELECT {_COLUMNS} FROM current c JOIN revision r ON r.rv = c.rv "
+        f"SELECT {COLUMNS} FROM current c JOIN revision r ON r.rv = c.rv "
         f"WHERE {where} AND (c.namespace, c.name) > (?, ?) ORDER BY c.namespace, c.name",
         (*arguments, *after),
     )
@@ -191,7 +186,7 @@ def _present(resource: str, namespace: str, after: tuple[str, str]) -> tuple[str
 def _past(resource: str, namespace: str, after: tuple[str, str], at: int) -> tuple[str, tuple[Any, ...]]:
     where, arguments = _scope("k", resource, namespace)
     return (
-        f"SELECT {_COLUMNS} FROM (SELECT k.namespace, k.name, max(k.rv) AS rv FROM revision k "
+        f"SELECT {COLUMNS} FROM (SELECT k.namespace, k.name, max(k.rv) AS rv FROM revision k "
         f"WHERE {where} AND (k.namespace, k.name) > (?, ?) AND k.rv <= ? GROUP BY k.namespace, k.name) n "
         f"JOIN revision r ON r.rv = n.rv WHERE r.change != {int(Change.DELETED)} "
         "ORDER BY n.namespace, n.name",

@@ -109,8 +109,15 @@ class Writer:
         if (row[0] if row else 0) != revision.previous:
             return False
         self._connection.execute(
-            "INSERT INTO revision VALUES (?,?,?,?,?,?,?)",
-            (revision.number, *key, int(revision.change), revision.previous, revision.data),
+            "INSERT INTO revision VALUES (?,?,?,?,?,?,?,?)",
+            (
+                revision.number,
+                *key,
+                int(revision.change),
+                revision.previous,
+                revision.data,
+                revision.checksum,
+            ),
         )
         if revision.change is Change.DELETED:
             self._connection.execute("DELETE FROM current WHERE resource=? AND namespace=? AND name=?", key)
