@@ -42,9 +42,25 @@ class PodSpec(APIStruct, frozen=True, kw_only=True):
     node_name: str = ""
 
 
+class ContainerStateTerminated(APIStruct, frozen=True, kw_only=True):
+    exit_code: int = 0
+    message: str = ""
+
+
+class ContainerState(APIStruct, frozen=True, kw_only=True):
+    terminated: ContainerStateTerminated | None = None
+
+
+class ContainerStatus(APIStruct, frozen=True, kw_only=True):
+    name: str = ""
+    state: ContainerState = msgspec.field(default_factory=ContainerState)
+    last_state: ContainerState = msgspec.field(default_factory=ContainerState)
+
+
 class PodStatus(APIStruct, frozen=True, kw_only=True):
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] | None = None
 
 
 class Pod(Object, frozen=True, kw_only=True):
@@ -125,6 +141,10 @@ class CertificateSigningRequest(Object, frozen=True, kw_only=True):
 
 class CustomResourceDefinition(Object, frozen=True, kw_only=True):
     spec: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class DaemonSet(Object, frozen=True, kw_only=True):
+    pass
 
 
 class PodDisruptionBudgetStatus(APIStruct, frozen=True, kw_only=True):

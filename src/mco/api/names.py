@@ -41,6 +41,7 @@ GENERATED_BY_VERSION = f"{GROUP}/generated-by-version"
 RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
 OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
 PRE_BUILT_IMAGE = f"{GROUP}/pre-built-image"
+LEASE_HOLDER = f"{GROUP}/lease-holder"  # of a Lease: which process holds it
 JOIN_MACHINE = f"{GROUP}/machine"  # of a bootstrap token: the one machine that it was made for
 
 # Values of the state annotation
