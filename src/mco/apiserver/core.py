@@ -9,6 +9,8 @@ from pathlib import Path
 from mco.apiserver.admission.policies import Policies
 from mco.apiserver.auth.roles import Roles
 from mco.apiserver.auth.user import MASTERS
+from mco.apiserver.disruption.budgets import Budgets
+from mco.apiserver.disruption.evictions import Evictions
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.definitions import Definitions
 from mco.apiserver.store.revision import Revision
@@ -41,6 +43,9 @@ class Core:
         self.garbage.load()
         self.expiry = Expiry(self.store, self.catalog, self.writes, self.own)
         self.writes.on_commit = self.garbage.observe
+        self.budgets = Budgets(self.store, self.catalog, self.writes, self.own)
+        self.budgets.load()
+        self.evictions = Evictions(self.writes, self.deletions, self.budgets)
 
     def end_watches(self) -> None:
         for watcher in tuple(self.hub.watchers()):
@@ -68,6 +73,7 @@ class Core:
         for revision in revisions:
             self.policies.observe(revision)
             self.roles.observe(revision)
+            self.budgets.observe(revision)
         self.hub.hand_out(revisions)
         for resource in filter(None, changed):
             # Watches that began under another schema end; their clients start again under the new one.

@@ -63,7 +63,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
         kubeconfig = credentials.write_kubeconfig(folder, url)
         work = tuple(
-            asyncio.create_task(part) for part in (_tick(core), core.garbage.run(), core.expiry.run())
+            asyncio.create_task(part)
+            for part in (_tick(core), core.garbage.run(), core.budgets.run(), core.expiry.run())
         )
         try:
             yield Running(url, kubeconfig, core, work)

@@ -9,7 +9,6 @@ import pytest
 from tests.contract.apiserver.endpoint import Api, Body
 
 READY: Body = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
-NO_BUDGETS = pytest.mark.differs("embedded", "PodDisruptionBudgets are not served")
 
 
 def _eviction(name: str, **more: object) -> Body:
@@ -43,7 +42,6 @@ async def _evicted(api: Api, namespace: str, name: str, code: int) -> Body:
             await asyncio.sleep(0.05)
 
 
-@NO_BUDGETS
 @pytest.mark.usefixtures("controllers")
 async def test_a_budget_refuses_what_it_cannot_spare(api: Api, namespace: str) -> None:
     for name in ("one", "two"):
@@ -57,7 +55,6 @@ async def test_a_budget_refuses_what_it_cannot_spare(api: Api, namespace: str) -
     assert (await api.get(f"{namespace}/pods/two")).status == 200
 
 
-@NO_BUDGETS
 @pytest.mark.usefixtures("controllers")
 async def test_a_budget_says_how_many_it_needs(api: Api, namespace: str) -> None:
     await _pod(api, namespace, "one")
@@ -71,7 +68,6 @@ async def test_a_budget_says_how_many_it_needs(api: Api, namespace: str) -> None
     assert cause["message"] == "The disruption budget b needs 1 healthy pods and has 1 currently"
 
 
-@NO_BUDGETS
 @pytest.mark.usefixtures("controllers")
 async def test_a_pod_of_no_budget_is_free_to_go(api: Api, namespace: str) -> None:
     await _budget(api, namespace, "b", minAvailable=1)
@@ -80,7 +76,6 @@ async def test_a_pod_of_no_budget_is_free_to_go(api: Api, namespace: str) -> Non
     await _evicted(api, namespace, "other", 201)
 
 
-@NO_BUDGETS
 async def test_two_budgets_for_one_pod_are_one_too_many(api: Api, namespace: str) -> None:
     await _pod(api, namespace, "one")
     for name in ("b", "c"):

@@ -1,8 +1,4 @@
-"""Eviction: a deletion of a Pod that may be refused for the sake of those who depend on it.
-
-Budgets are not served, so none can refuse. A Pod whose Node runs no kubelet goes at once, as every Pod does:
-nobody would report that its containers have stopped (design.md 10, nodes without a kubelet).
-"""
+"""`pods/eviction`: what it takes, and what it answers."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ from mco.apiserver.http.objects import DeleteOptions, write_options
 from mco.apiserver.http.request import Request
 from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.served import Served
-from mco.apiserver.writes.writes import Preconditions
 
 
 async def evict(core: Core, served: Served, request: Request) -> Answer:
@@ -21,18 +16,15 @@ async def evict(core: Core, served: Served, request: Request) -> Answer:
     if not isinstance(body, dict) or body.get("kind") != "Eviction":
         raise errors.bad_request("the body of the request is not an Eviction")
     target = request.target
-    name = (body.get("metadata") or {}).get("name", target.name)
-    if name != target.name:
-        message = f"name in URL does not match name in Eviction object: {target.name} != {name}"
-        raise errors.bad_request(message)
+    if (body.get("metadata") or {}).get("name", target.name) != target.name:
+        raise errors.bad_request("name in URL does not match name in Eviction object")
     asked = DeleteOptions.of(body.get("deleteOptions") or {})
-    wanted = asked.preconditions or {}
-    await core.deletions.delete(
+    await core.evictions.evict(
         served,
         target.namespace,
         target.name,
         write_options(core, request, asked),
-        Preconditions(wanted.get("uid", ""), wanted.get("resourceVersion", "")),
+        asked.deletion(),
         asked.propagation_policy or "",
     )
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

@@ -22,7 +22,8 @@ from mco.apiserver.http.respond import Answer, encode
 from mco.apiserver.registry.served import Served
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.writes import patches
-from mco.apiserver.writes.writes import Options, Preconditions
+from mco.apiserver.writes.deletion import Deletion, Preconditions
+from mco.apiserver.writes.writes import Options
 
 Obj = dict[str, Any]
 
@@ -102,21 +103,22 @@ class DeleteOptions(msgspec.Struct, rename="camel"):
             asked.propagation_policy = "Orphan" if asked.orphan_dependents else "Background"
         return asked
 
+    def deletion(self) -> Deletion:
+        wanted = self.preconditions or {}
+        return Deletion(
+            preconditions=Preconditions(wanted.get("uid", ""), wanted.get("resourceVersion", "")),
+            grace=self.grace_period_seconds,
+        )
+
 
 async def delete_object(core: Core, served: Served, request: Request) -> Answer:
     target = request.target
     asked = await _delete_options(request)
     options = write_options(core, request, asked)
-    wanted = asked.preconditions or {}
     data, gone = await core.deletions.delete(
-        served,
-        target.namespace,
-        target.name,
-        options,
-        Preconditions(wanted.get("uid", ""), wanted.get("resourceVersion", "")),
-        asked.propagation_policy or "",
+        served, target.namespace, target.name, options, asked.deletion(), asked.propagation_policy or ""
     )
-    if not gone:
+    if not gone or served.strategy.shows_deleted:
         return _answer(core, served, request, data, warnings=options.warnings)
     details: Obj = {"name": target.name, "kind": served.plural, "uid": _uid(data)}
     if served.group:
@@ -135,7 +137,7 @@ async def delete_collection(core: Core, served: Served, request: Request) -> Ans
     for key in names:
         try:
             data, _ = await core.deletions.delete(
-                served, key.namespace, key.name, options, policy=asked.propagation_policy or ""
+                served, key.namespace, key.name, options, asked.deletion(), asked.propagation_policy or ""
             )
         except errors.StatusError as error:
             if error.code != 404:
@@ -173,6 +175,8 @@ async def _delete_options(request: Request) -> DeleteOptions:
     value = await decode_body(request) if await request.has_body() else {}
     if policy := request.query.get("propagationPolicy"):
         value = {**value, "propagationPolicy": policy}
+    if request.query.get("gracePeriodSeconds"):
+        value = {**value, "gracePeriodSeconds": number(request, "gracePeriodSeconds")}
     return DeleteOptions.of(value)
 
 

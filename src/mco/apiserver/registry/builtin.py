@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mco.apiserver.registry.served import STATUS, Served, Subresource
+from mco.apiserver.strategies.budgets import BudgetStrategy
 from mco.apiserver.strategies.definitions import DefinitionStrategy, Taken
 from mco.apiserver.strategies.kinds import (
     DataStrategy,
@@ -107,6 +108,16 @@ def built_in(taken: Taken) -> tuple[Served, ...]:
             columns=tables.SERVICE_ACCOUNTS,
         ),
         _served("coordination.k8s.io", "v1", "leases", "Lease", LeaseStrategy(), columns=tables.LEASES),
+        _served(
+            "policy",
+            "v1",
+            "poddisruptionbudgets",
+            "PodDisruptionBudget",
+            BudgetStrategy(),
+            short_names=("pdb",),
+            subresources=(STATUS,),
+            columns=tables.BUDGETS,
+        ),
         _served(
             "certificates.k8s.io",
             "v1",

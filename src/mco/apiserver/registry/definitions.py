@@ -94,6 +94,7 @@ def _version(definition: Obj, version: Obj) -> Served:
             for item in version.get("selectableFields") or ()
         },
         schema=schema,
+        replicas_path=(subresources.get("scale") or {}).get("specReplicasPath", ""),
         custom=True,
         terminating=_is_terminating(definition),
     )

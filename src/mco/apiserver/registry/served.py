@@ -31,7 +31,8 @@ STATUS = Subresource("status")
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """`fields` maps a field selector's label to the path that it reads; `subresources` names those that are
-    read and written like the object itself; `schema` is the OpenAPI v3 schema, where there is one."""
+    read and written like the object itself; `schema` is the OpenAPI v3 schema, where there is one.
+    `replicas_path` leads to the number of pods that an object of the resource wants."""
 
     group: str
     version: str
@@ -49,6 +50,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...] = (NAME, AGE)
     fields: Mapping[str, str] = msgspec.field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
+    replicas_path: str = ""
     custom: bool = False
     terminating: bool = False
 

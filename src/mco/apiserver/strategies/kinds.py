@@ -46,6 +46,7 @@ class PodStrategy(Strategy):
     schema = schemas.POD
     has_status = True
     counts = True
+    shows_deleted = True
 
     def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         if old is None:
@@ -53,6 +54,14 @@ class PodStrategy(Strategy):
             spec = new.setdefault("spec", {})
             spec.setdefault("restartPolicy", "Always")
             spec.setdefault("terminationGracePeriodSeconds", 30)
+
+    def grace(self, obj: Obj, asked: int | None) -> int:
+        """Where nothing runs, or nothing runs any more, nobody needs time to end it."""
+        spec, phase = obj.get("spec") or {}, (obj.get("status") or {}).get("phase")
+        if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+            return 0
+        seconds = int(spec.get("terminationGracePeriodSeconds", 0)) if asked is None else asked
+        return seconds if seconds >= 0 else 1
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         spec = new.get("spec") or {}
@@ -153,3 +162,4 @@ class LeaseStrategy(Strategy):
 
 class ServiceAccountStrategy(Strategy):
     schema = schemas.SERVICE_ACCOUNT
+    shows_deleted = True

@@ -6,6 +6,7 @@ Parts that this project never looks into are kept as they are.
 from __future__ import annotations
 
 from mco.api.schema import (
+    LABEL_SELECTOR,
     OBJECT_REFERENCE,
     Schema,
     atomic,
@@ -115,6 +116,27 @@ POD = _kind(
             **_strings("phase", "podIP", "reason", "message"),
             "conditions": atomic(free(properties=_strings("type", "status"))),
             "containerStatuses": atomic(_CONTAINER_STATUS),
+        }
+    ),
+)
+BUDGET = _kind(
+    spec=struct(
+        {
+            "maxUnavailable": int_or_string(),
+            "minAvailable": int_or_string(),
+            "selector": LABEL_SELECTOR,
+            "unhealthyPodEvictionPolicy": string(),
+        }
+    ),
+    status=struct(
+        {
+            "conditions": atomic(_condition(observedGeneration=int64())),
+            "currentHealthy": int32(),
+            "desiredHealthy": int32(),
+            "disruptedPods": mapping(timestamp()),
+            "disruptionsAllowed": int32(),
+            "expectedPods": int32(),
+            "observedGeneration": int64(),
         }
     ),
 )

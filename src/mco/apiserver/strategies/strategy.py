@@ -26,13 +26,15 @@ class Writer(msgspec.Struct, frozen=True):
 class Strategy:
     """`schema` is what is known of a built-in kind. `has_status`: status is written through its subresource
     only, but for a creation with `status_at_creation`. `counts`: `metadata.generation` counts the changes
-    outside of metadata and status. `unconditional`: an update needs no resourceVersion."""
+    outside of metadata and status. `unconditional`: an update needs no resourceVersion. `shows_deleted`: who
+    deletes an object gets its last state, not just word of it."""
 
     schema: ClassVar[Schema | None] = None
     has_status = False
     status_at_creation = False
     counts = False
     unconditional = True
+    shows_deleted = False
 
     def take(self, subresource: str, sent: Obj, new: Obj) -> None:
         """Copies into `new`, an equal of the stored object, what a subresource may change of it."""
@@ -47,6 +49,11 @@ class Strategy:
     def held(self, _obj: Obj) -> bool:
         """Whether something besides finalizers keeps a deleted object."""
         return False
+
+    def grace(self, _obj: Obj, _asked: int | None) -> int | None:
+        """The seconds between the request to delete an object and its end, where somebody has asked for that
+        many; None for kinds that know no such thing."""
+        return None
 
     def mark(self, obj: Obj) -> None:
         """Shows in the object that its deletion was asked for, besides the deletion time."""

@@ -144,6 +144,13 @@ EVENTS = (
     path_column("Count", ".count", kind="integer", priority=1),
     path_column("Name", ".metadata.name", priority=1),
 )
+BUDGETS = (
+    NAME,
+    Column(name="Min Available", cell=_or(".spec.minAvailable", "N/A")),
+    Column(name="Max Unavailable", cell=_or(".spec.maxUnavailable", "N/A")),
+    path_column("Allowed Disruptions", ".status.disruptionsAllowed", kind="integer"),
+    AGE,
+)
 REQUESTS = (
     NAME,
     AGE,

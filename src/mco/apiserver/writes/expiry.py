@@ -14,7 +14,8 @@ from mco.apiserver.errors import StatusError
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.store.revision import Revision
 from mco.apiserver.store.store import Store
-from mco.apiserver.writes.writes import Options, Preconditions, Writes
+from mco.apiserver.writes.deletion import Deletion, Preconditions
+from mco.apiserver.writes.writes import Options, Writes
 from mco.base.errors import MCOError
 from mco.runtime.logging import Logger
 
@@ -65,7 +66,7 @@ class Expiry:
         served = self._catalog.of_resource(resource)
         if served is None:
             return
-        unchanged = Preconditions(resource_version=str(revision.number))
+        unchanged = Deletion(preconditions=Preconditions(resource_version=str(revision.number)))
         try:
             await self._writes.delete(
                 served, revision.key.namespace, revision.key.name, self._options(), unchanged

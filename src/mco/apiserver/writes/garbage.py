@@ -20,8 +20,10 @@ from mco.apiserver.store.revision import Change, Key, Revision
 from mco.apiserver.store.store import Store
 from mco.apiserver.store.writer import label
 from mco.apiserver.strategies.namespaces import RESOURCE as NAMESPACES
+from mco.apiserver.writes.deletion import Deletion, Preconditions
+from mco.apiserver.writes.kubelets import NODES, PODS, runs_containers
 from mco.apiserver.writes.ownership import Owner, Ownership, owners_of
-from mco.apiserver.writes.writes import FOREGROUND, ORPHAN, Options, Preconditions, Writes, stored
+from mco.apiserver.writes.writes import FOREGROUND, ORPHAN, Options, Writes, stored
 from mco.base.errors import MCOError
 from mco.runtime.logging import Logger
 
@@ -71,7 +73,7 @@ class Garbage:
         if change is Change.DELETED:
             self._terminating.discard(key)
             self._queue(*self._ownership.forget(key, metadata["uid"]))
-            self._queue(*(each for each in self._terminating if _holds(each, key)))
+            self._queue(*(each for each in self._terminating if _waits(each, key)))
             return
         owners = owners_of(metadata)
         if self._ownership.note(key, owners):
@@ -141,6 +143,8 @@ class Garbage:
             await self._take_finalizer(served, key, CLEANUP)
         if key.resource == NAMESPACES and not await self._empty(self._contents(key.name)):
             await self._writes.finalize(served, key, self._options())
+        if key.resource == PODS and not runs_containers(self._store, obj):
+            await self._delete(served, key, uid, grace=0)
 
     async def _delete_dependents(self, uid: str) -> int:
         """Deletes what the object owns; how many of those are left that it has to wait for."""
@@ -196,11 +200,10 @@ class Garbage:
         revision = self._store.get(key)
         return revision is not None and _envelopes.decode(revision.data).metadata["uid"] == owner.uid
 
-    async def _delete(self, served: Served, key: Key, uid: str = "") -> bool:
+    async def _delete(self, served: Served, key: Key, uid: str = "", grace: int | None = None) -> bool:
         try:
-            _, gone = await self._writes.delete(
-                served, key.namespace, key.name, self._options(), Preconditions(uid=uid)
-            )
+            asked = Deletion(preconditions=Preconditions(uid=uid), grace=grace)
+            _, gone = await self._writes.delete(served, key.namespace, key.name, self._options(), asked)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -222,8 +225,11 @@ class Garbage:
         await self._writes.update(served, key.namespace, key.name, change, self._options())
 
 
-def _holds(container: Key, key: Key) -> bool:
-    """Whether the removal of a namespace or of a definition may have waited for an object."""
-    if container.resource == NAMESPACES:
-        return key.namespace == container.name
-    return container.resource == DEFINITIONS and key.resource == container.name
+def _waits(waiting: Key, gone: Key) -> bool:
+    """Whether a deleted object may have waited for another one: a namespace or a definition for its contents,
+    a Pod for the kubelet of its Node."""
+    if waiting.resource == NAMESPACES:
+        return gone.namespace == waiting.name
+    if waiting.resource == PODS:
+        return gone.resource == NODES
+    return waiting.resource == DEFINITIONS and gone.resource == waiting.name

@@ -15,8 +15,8 @@ from mco.apiserver.registry.served import Served
 from mco.apiserver.store.revision import Change, Key, Revision
 from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.strategy import Writer
-from mco.apiserver.writes import metadata as meta
 from mco.apiserver.writes import pipeline
+from mco.apiserver.writes.deletion import Deletion, check_preconditions, deleted, is_kept
 
 Obj = dict[str, Any]
 
@@ -39,16 +39,6 @@ class Options(msgspec.Struct, frozen=True):
     dry_run: bool = False
     admit: Admit = admit_all
     warnings: list[str] = msgspec.field(default_factory=list)
-
-
-class Preconditions(msgspec.Struct, frozen=True):
-    """What must hold for a deletion; empty ones do not matter."""
-
-    uid: str = ""
-    resource_version: str = ""
-
-
-NO_PRECONDITIONS = Preconditions()
 
 
 def _ignore(_key: Key, _change: Change, _obj: Obj) -> None:
@@ -138,30 +128,23 @@ class Writes:
         namespace: str,
         name: str,
         options: Options,
-        preconditions: Preconditions = NO_PRECONDITIONS,
-        finalizer: str = "",
+        asked: Deletion = Deletion(),  # noqa: B008 - immutable
     ) -> tuple[bytes, bool]:
-        """The object, and whether it is gone already; with finalizers left it is only marked.
+        """The object, and whether it is gone already; otherwise it waits, marked.
 
-        `finalizer` is added first: whoever must act before the object goes. Raises StatusError 404, 409."""
+        Raises StatusError 404, 409."""
         async with self._alone(served.key(namespace, name)):
             current = self.read(served, namespace, name)
             old = stored(served, current)
-            _check_preconditions(served, old, current, preconditions)
+            check_preconditions(served, old, asked.preconditions)
             options.admit(served, None, old)
-            before = list(old["metadata"].get("finalizers") or ())
-            finalizers = list(dict.fromkeys((*before, *filter(None, (finalizer,)))))
-            gone = not finalizers and not served.strategy.held(old)
-            if gone:
-                if options.dry_run:
-                    return current.data, True
-                return (await self._commit(current.key, Change.DELETED, current.number, old)).data, True
-            if old["metadata"].get("deletionTimestamp") and finalizers == before:
+            new, gone = deleted(served, old, asked, options.writer.now)
+            if new == old and not gone:
                 return current.data, False
-            new = _marked(served, old, finalizers, options.writer)
             if options.dry_run:
-                return msgspec.json.encode(new), False
-            return (await self._commit(current.key, Change.MODIFIED, current.number, new)).data, False
+                return msgspec.json.encode(new), gone
+            change = Change.DELETED if gone else Change.MODIFIED
+            return (await self._commit(current.key, change, current.number, new)).data, gone
 
     @contextlib.asynccontextmanager
     async def _alone(self, key: Key) -> AsyncIterator[None]:
@@ -172,11 +155,9 @@ class Writes:
 
     async def _replace(self, served: Served, current: Revision, new: Obj) -> Revision:
         """Stores an update; one that took the last finalizer of a deleted object removes it."""
-        metadata = new["metadata"]
-        kept = metadata.get("finalizers") or served.strategy.held(new)
-        if metadata.get("deletionTimestamp") and not kept:
-            return await self._commit(current.key, Change.DELETED, current.number, new)
-        return await self._commit(current.key, Change.MODIFIED, current.number, new)
+        ends = new["metadata"].get("deletionTimestamp") and not is_kept(served, new)
+        change = Change.DELETED if ends else Change.MODIFIED
+        return await self._commit(current.key, change, current.number, new)
 
     async def _commit(self, key: Key, change: Change, previous: int, obj: Obj) -> Revision:
         def build(number: int) -> bytes:
@@ -215,19 +196,6 @@ def _same(new: Obj, old: Obj) -> bool:
     return comparable(new) == comparable(old)
 
 
-def _marked(served: Served, old: Obj, finalizers: list[str], writer: Writer) -> Obj:
-    metadata = {**old["metadata"]}
-    if finalizers:
-        metadata["finalizers"] = finalizers
-    metadata.setdefault("deletionTimestamp", meta.timestamp(writer.now))
-    metadata.setdefault("deletionGracePeriodSeconds", 0)
-    if served.strategy.counts and "deletionTimestamp" not in old["metadata"]:
-        metadata["generation"] = metadata.get("generation", 1) + 1
-    marked = {**old, "metadata": metadata}
-    served.strategy.mark(marked)
-    return marked
-
-
 def _check_identity(served: Served, sent: Obj, old: Obj, current: Revision) -> None:
     asked, uid = sent["metadata"].get("resourceVersion") or "", old["metadata"]["uid"]
     if asked and asked != str(current.number):
@@ -235,21 +203,3 @@ def _check_identity(served: Served, sent: Obj, old: Obj, current: Revision) -> N
     if (wanted := sent["metadata"].get("uid") or uid) != uid:
         why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
         raise errors.conflict(served.plural, served.group, current.key.name, why)
-
-
-def _check_preconditions(served: Served, old: Obj, current: Revision, wanted: Preconditions) -> None:
-    uid = old["metadata"]["uid"]
-    if wanted.uid and wanted.uid != uid:
-        why = (
-            f"the UID in the precondition ({wanted.uid}) does not match the UID in record ({uid}). "
-            "The object might have been deleted and then recreated"
-        )
-    elif wanted.resource_version and wanted.resource_version != str(current.number):
-        why = (
-            f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match the "
-            f"ResourceVersion in record ({current.number}). The object might have been modified"
-        )
-    else:
-        return
-    # The real server puts the kind where other conflicts have the resource.
-    raise errors.conflict(served.kind, served.group, current.key.name, why)

@@ -1,0 +1,1 @@
+"""PodDisruptionBudgets: what they allow, and the evictions that ask them."""
