@@ -54,7 +54,9 @@ REBOOTING = "Rebooting"
 # Objects and pools
 RENDERED_PREFIX = "rendered-"
 CONTROLLER_CONFIG = "machine-config-controller"
+OPERATOR_LEASE, CONTROLLER_LEASE = "machine-config", "machine-config-controller"
 MACHINE_CONFIGURATION = "cluster"
+SCHEDULER = "cluster"
 MASTER, WORKER, ARBITER = "master", "worker", "arbiter"
 BUILT_IN_POOLS = (MASTER, WORKER, ARBITER)
 NOT_YET_SET = "not-yet-set"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mco.cli.options import Seconds, kubeconfig_option, log_level_option
+from mco.cli.options import Seconds, kubeconfig_option, leader_elect_option, log_level_option
 
 
 @click.command()
@@ -19,17 +19,23 @@ from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 @click.option(
     "--settle", type=Seconds(), default=5.0, show_default=True, help="Seconds of quiet before rendering."
 )
+@leader_elect_option
 @log_level_option
-def command(kubeconfig: Path | None, authority: Path | None, settle: float, log_level: str) -> None:
+def command(
+    kubeconfig: Path | None, authority: Path | None, settle: float, leader_elect: bool, log_level: str
+) -> None:
     """Run the controllers: render, node, drain, and where asked for, joining machines.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
     import asyncio
+    from functools import partial
 
+    from mco.api import names
     from mco.controllers.process import Controllers, Pace
     from mco.kube.client import Client
     from mco.kube.config import load
+    from mco.kube.leader.run import lead
     from mco.pki import authority as pki
     from mco.runtime import logging
     from mco.runtime.clock import SystemClock
@@ -37,14 +43,19 @@ def command(kubeconfig: Path | None, authority: Path | None, settle: float, log_
 
     logging.configure(log_level)
 
+    signer = pki.load(authority / "ca.crt", authority / "ca.key") if authority else None
+    clock = SystemClock()
+
+    async def work(client: Client) -> None:
+        controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=settle))
+        try:
+            await supervise(controllers.parts, signals=False)
+        finally:
+            await controllers.close()
+
     async def run() -> None:
-        signer = pki.load(authority / "ca.crt", authority / "ca.key") if authority else None
         async with Client(load(kubeconfig), user_agent="mco-controller") as client:
-            pace = Pace(settle=settle)
-            controllers = Controllers(client, SystemClock(), authority=signer, pace=pace)
-            try:
-                await supervise(controllers.parts)
-            finally:
-                await controllers.close()
+            part = partial(lead, client, names.CONTROLLER_LEASE, work, clock)
+            await supervise({"controllers": part if leader_elect else partial(work, client)})
 
     asyncio.run(run())

@@ -5,6 +5,9 @@ from __future__ import annotations
 from mco.fleet.components import Component
 from mco.fleet.instance import Instance, Ports
 
+ALONE = "--no-leader-elect"
+"""The supervisor of an instance, of which there is one, runs each component once."""
+
 
 def api_server(instance: Instance, ports: Ports, address: str) -> Component:
     return _component(
@@ -23,6 +26,7 @@ def operator(instance: Instance, server: str) -> Component:
         f"--kubeconfig={instance.identity / 'operator'}",
         f"--apiserver-url={server}",
         f"--ca={instance.api / 'ca.crt'}",
+        ALONE,
     )
 
 
@@ -33,6 +37,7 @@ def controller(instance: Instance, settle: float) -> Component:
         f"--kubeconfig={instance.identity / 'controller'}",
         f"--authority={instance.api}",
         f"--settle={settle:g}",
+        ALONE,
     )
 
 

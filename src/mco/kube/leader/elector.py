@@ -168,8 +168,7 @@ class Elector:
             except (MCOError, TimeoutError) as error:
                 if isinstance(error, NotLeading):
                     raise
-                why = describe(error) if isinstance(error, MCOError) else {"error": "no answer in time"}
-                _log.warning("lease not renewed", lock=self._lock.name, **why)
+                _log.warning("lease not renewed", lock=self._lock.name, **describe(error))
                 wait = min(self._timings.retry, _AGAIN)
             else:
                 self._valid_until = sent + self._timings.renew
