@@ -170,6 +170,7 @@ class Agent:
             found = None
         if found is not None and found.metadata.generation == found.status.observed_generation:
             memory.policies = found.status.node_disruption_policy_status.cluster_policies
+            memory.overrides = found.spec.irreconcilable_validation_overrides.storage
             memory.policies_since = None
             return
         await context.pause.wait(context.settings.policies_retry, "waiting for the node disruption policies")

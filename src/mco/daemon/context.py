@@ -42,6 +42,7 @@ class Memory:
     started: bool = False
     verified: Verified | None = None
     policies: DisruptionPolicies | None = None
+    overrides: tuple[str, ...] = ()
     policies_since: float | None = None
     reboot_at: float | None = None
     performing: str = ""
@@ -59,6 +60,7 @@ class Memory:
         """Whatever a decision rested on may have changed."""
         self.verified = None
         self.policies = None
+        self.overrides = ()
         self.policies_since = None
 
 
@@ -91,6 +93,7 @@ class Context:
             configs=self.configs.found,
             missing=self.configs.missing,
             policies=memory.policies,
+            overrides=memory.overrides,
             verified=memory.verified,
             started=memory.started,
             reboot_requested=memory.reboot_at is not None,

@@ -10,6 +10,7 @@ from mco.api.machineconfiguration import (
     Action,
     DisruptionPolicies,
     FilePolicy,
+    MachineConfiguration,
     ServiceReference,
     SSHKeyPolicy,
     UnitPolicy,
@@ -63,14 +64,26 @@ DEFAULT = DisruptionPolicies(
 )
 
 
-def merged(user: DisruptionPolicies) -> DisruptionPolicies:
+def merged(user: DisruptionPolicies, base: DisruptionPolicies = DEFAULT) -> DisruptionPolicies:
     """The policies of a cluster: a user's entry takes the place of the default of the same path or name,
     others follow in the user's order; SSH key actions count when there is at least one."""
     return DisruptionPolicies(
-        files=_over(DEFAULT.files, user.files, lambda policy: policy.path),
-        units=_over(DEFAULT.units, user.units, lambda policy: policy.name),
-        sshkey=user.sshkey if user.sshkey.actions else DEFAULT.sshkey,
+        files=_over(base.files, user.files, lambda policy: policy.path),
+        units=_over(base.units, user.units, lambda policy: policy.name),
+        sshkey=user.sshkey if user.sshkey.actions else base.sshkey,
     )
+
+
+def known(configuration: MachineConfiguration) -> DisruptionPolicies:
+    """The policies that an object stands for, wherever it comes from: those of its status, which a daemon
+    follows, when they are of its present generation and hold what its spec says; else what the operator
+    would make of its spec."""
+    user, status = configuration.spec.node_disruption_policy, configuration.status
+    found = status.node_disruption_policy_status.cluster_policies
+    present = status.observed_generation == configuration.metadata.generation
+    if present and found != DisruptionPolicies() and merged(user, found) == found:
+        return found
+    return merged(user)
 
 
 def _over(default: Iterable[P], user: Iterable[P], key: Callable[[P], str]) -> tuple[P, ...]:

@@ -158,11 +158,22 @@ def _update(seen: Observation) -> AnyStep:
         sides = known.pair(seen, old, new)
     except InvalidInput as error:
         return steps.Refuse(config=new, text=str(error), because="the desired config is not valid")
-    if why := reconcile.refusal(*sides, overrides=seen.overrides, fips=seen.disk.fips):
-        return steps.Refuse(config=new, text=why, because="a running node cannot follow this change")
+    if step := _irreconcilable(seen, *sides):
+        return step
     if wrong := refuse.problems(sides[1]):
         return _refused(wrong)
     return _decided(seen, *sides)
+
+
+def _irreconcilable(seen: Observation, old: target.Target, new: target.Target) -> AnyStep | None:
+    why = reconcile.refusal(old, new, overrides=seen.overrides, fips=seen.disk.fips)
+    if not why:
+        return None
+    # The same object says which sections may differ all the same.
+    passing = reconcile.refusal(old, new, overrides=reconcile.OVERRIDABLE, fips=seen.disk.fips)
+    if passing != why and seen.policies is None:
+        return _policies(seen)
+    return steps.Refuse(config=new.name, text=why, because="a running node cannot follow this change")
 
 
 def _refused(wrong: tuple[InvalidInput, ...]) -> AnyStep:
@@ -175,13 +186,7 @@ def _refused(wrong: tuple[InvalidInput, ...]) -> AnyStep:
 def _decided(seen: Observation, old: target.Target, new: target.Target) -> AnyStep:
     changes = diff.compare(old, new, forced=seen.disk.forced)
     if seen.policies is None:
-        if seen.policies_waited > POLICY_SECONDS:
-            return steps.Degrade(
-                text="node disruption policies are not ready: the status of MachineConfiguration cluster "
-                "is not of its present generation",
-                because="what the change does to the node depends on them",
-            )
-        return steps.FetchPolicies(because="what the change does to the node depends on the policies")
+        return _policies(seen)
     try:
         effect = disruption.in_cluster(old, new, changes, seen.policies)
     except InvalidInput as error:
@@ -194,6 +199,16 @@ def _decided(seen: Observation, old: target.Target, new: target.Target) -> AnySt
         disruption=effect,
     )
     return _drain(seen, plan) or steps.Begin(update=plan, because=effect.why)
+
+
+def _policies(seen: Observation) -> AnyStep:
+    if seen.policies_waited > POLICY_SECONDS:
+        return steps.Degrade(
+            text="node disruption policies are not ready: the status of MachineConfiguration cluster "
+            "is not of its present generation",
+            because="what the change does to the node depends on them",
+        )
+    return steps.FetchPolicies(because="what the change does to the node depends on the policies")
 
 
 def _drain(seen: Observation, plan: UpdatePlan) -> AnyStep | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -252,6 +252,34 @@ class TestJournal:
     def test_a_performed_update_is_compared_without_a_reboot(self) -> None:
         disk = journal(Phase.PERFORMED, post_actions=(NONE,))
         assert isinstance(next_step(seen(desired=B, disk=disk)), steps.Verify)
+
+
+class TestOverrides:
+    """A section that the MachineConfiguration lets pass (spec/daemon.md 6.2 step 8)."""
+
+    DISKS = typed(config("b", ignition={"storage": {"disks": [{"device": "/dev/sdx", "wipeTable": True}]}}))
+    CONFIGS: ClassVar = {A: CONFIGS[A], B: DISKS}
+
+    def step(self, **more: Any) -> steps.AnyStep:
+        return next_step(seen(desired=B, verified=A, configs=self.CONFIGS, **more))
+
+    def test_nobody_refuses_before_they_are_known(self) -> None:
+        assert isinstance(self.step(policies=None), steps.FetchPolicies)
+
+    def test_without_one_the_change_is_refused(self) -> None:
+        step = self.step()
+        assert isinstance(step, steps.Refuse)
+        assert step.text.endswith("ignition disks section contains changes")
+
+    def test_with_one_nothing_is_left_to_do(self) -> None:
+        step = self.step(overrides=("Disks",))
+        assert isinstance(step, steps.Begin)
+        assert step.update.disruption.actions == (NONE,)
+
+    def test_what_none_could_let_pass_is_refused_at_once(self) -> None:
+        folder = typed(config("b", ignition={"storage": {"directories": [{"path": "/etc/d"}]}}))
+        step = next_step(seen(desired=B, verified=A, configs={A: CONFIGS[A], B: folder}, policies=None))
+        assert isinstance(step, steps.Refuse)
 
 
 class TestRefusals:
