@@ -21,6 +21,7 @@ COMMANDS = {
     "down": ("mco.cli.down", "Stop what `up` started and remove its machines."),
     "status": ("mco.cli.status", "Show pools and nodes, and why a node does not move."),
     "render": ("mco.cli.render", "Render a pool's MachineConfigs offline."),
+    "plan": ("mco.cli.plan", "Show what a change would do to a node, offline."),
     "validate": ("mco.cli.validate", "List everything that is wrong in manifests, offline."),
     "lab": ("mco.cli.lab", "Look into the machines that `up` started."),
     "token": ("mco.cli.token", "Make and list the tokens with which machines join."),

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import click
 import msgspec
 
-from mco.api.findings import Finding, of_error
+from mco.api.findings import Finding, errors, of_error
 from mco.api.manifests import Manifests, read
 from mco.api.yaml import Document, load_documents
-from mco.base.errors import InvalidInput, NotFound
+from mco.base.errors import InvalidInput, MCOError, NotFound
+from mco.cli.main import describe
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 STDIN = "-"
@@ -39,6 +41,20 @@ def load(paths: Iterable[str], *, recursive: bool) -> Manifests:
                 findings.append(of_error(error))
     manifests = read(documents)
     return msgspec.structs.replace(manifests, findings=(*findings, *manifests.findings))
+
+
+def report_unreadable(manifests: Manifests) -> bool:
+    """Prints what is wrong with the documents; tells whether anything forbids to go on."""
+    for finding in manifests.findings:
+        if finding.level == "warning":
+            click.echo(f"Warning: {finding.subject}: {finding.message}", err=True)
+        else:
+            complain(finding.error())
+    return bool(errors(manifests.findings))
+
+
+def complain(error: MCOError) -> None:
+    click.echo(describe(error), err=True)
 
 
 def _sources(path: str, recursive: bool) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -50,10 +50,10 @@ def command(paths: tuple[str, ...], recursive: bool, pools: tuple[str, ...], out
 
     Exit codes: 0 rendered, 1 something is wrong with the input or the result, 2 wrong usage.
     """
-    from mco.cli.manifests import load
+    from mco.cli.manifests import complain, load, report_unreadable
 
     manifests = load(paths, recursive=recursive)
-    if _report_unreadable(manifests):
+    if report_unreadable(manifests):
         sys.exit(1)
     rendered, failed = _render(manifests, dict.fromkeys(pools))
     if rendered:
@@ -63,25 +63,14 @@ def command(paths: tuple[str, ...], recursive: bool, pools: tuple[str, ...], out
             click.echo(f"Warning: {warning}", err=True)
         if (error := result.too_large) is not None:
             failed = True
-            _complain(error)
+            complain(error)
     if failed:
         sys.exit(1)
 
 
-def _report_unreadable(manifests: Manifests) -> bool:
-    """Prints what is wrong with the documents; tells whether anything forbids to go on."""
-    from mco.api.findings import errors
-
-    for finding in manifests.findings:
-        if finding.level == "warning":
-            click.echo(f"Warning: {finding.subject}: {finding.message}", err=True)
-        else:
-            _complain(finding.error())
-    return bool(errors(manifests.findings))
-
-
 def _render(manifests: Manifests, pools: Iterable[str]) -> tuple[list[Rendered], bool]:
     from mco.base.errors import MCOError
+    from mco.cli.manifests import complain
     from mco.render import builtin
     from mco.render.pool import render
     from mco.render.sources import Sources
@@ -98,14 +87,8 @@ def _render(manifests: Manifests, pools: Iterable[str]) -> tuple[list[Rendered],
         except MCOError as error:
             failed = True
             error.message = f"Failed to render configuration for pool {name}: {error.message}"
-            _complain(error)
+            complain(error)
     return rendered, failed
-
-
-def _complain(error: Any) -> None:
-    from mco.cli.main import describe
-
-    click.echo(describe(error), err=True)
 
 
 def _format(rendered: list[Rendered], output: str, *, alone: bool) -> str:
