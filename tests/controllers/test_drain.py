@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 from mco.api import names, resources
 from mco.api.core import Node
 from mco.api.crds import definitions
+from mco.api.machineconfignode import MachineConfigNode
 from mco.api.meta import conditions as cond
 from mco.apiserver.server import Settings, running
-from mco.controllers.drain import DrainController
+from mco.controllers.drain import Delays, DrainController
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.errors import NotFoundError, from_answer
@@ -48,11 +50,11 @@ def pod(name: str, **metadata: Any) -> dict[str, Any]:
 
 async def test_an_empty_node_is_drained_at_once_and_given_back(fleet: Fleet) -> None:
     await fleet.node("w1", "worker")
-    await request(fleet, "w1", "drain-V2")
-    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    await request(fleet, "w1", "drain-v2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
     assert unschedulable(fleet, "w1")
-    await request(fleet, "w1", "uncordon-V2")
-    await fleet.until(lambda: applied(fleet, "w1", "uncordon-V2"), "uncordoned")
+    await request(fleet, "w1", "uncordon-v2")
+    await fleet.until(lambda: applied(fleet, "w1", "uncordon-v2"), "uncordoned")
     assert not unschedulable(fleet, "w1")
 
 
@@ -61,17 +63,17 @@ async def test_pods_leave_but_those_of_a_daemonset_stay(fleet: Fleet) -> None:
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
     await fleet.client.create(resources.PODS, pod("web"), namespace="default")
     await fleet.client.create(resources.PODS, pod("agent", ownerReferences=[owner]), namespace="default")
-    await request(fleet, "w1", "drain-V2")
-    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    await request(fleet, "w1", "drain-v2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
     left = await fleet.client.list(resources.PODS, namespace="default")
     assert [p.name for p in left.items] == ["agent"]
 
 
 async def test_an_unknown_verb_is_not_answered(fleet: Fleet) -> None:
     await fleet.node("w1", "worker")
-    await request(fleet, "w1", "evacuate-V2")
-    await request(fleet, "w1", "drain-V2")
-    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    await request(fleet, "w1", "evacuate-v2")
+    await request(fleet, "w1", "drain-v2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
 
 
 async def test_the_report_tells_cordon_and_drain(fleet: Fleet) -> None:
@@ -82,13 +84,28 @@ async def test_the_report_tells_cordon_and_drain(fleet: Fleet) -> None:
             break
         except NotFoundError:
             continue
-    await request(fleet, "w1", "drain-V2")
-    await fleet.until(lambda: applied(fleet, "w1", "drain-V2"), "drained")
+    await request(fleet, "w1", "drain-v2")
+    await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
+    await fleet.until(lambda: fleet.reported_condition("w1", "Drained") == "Drained Node w1", "reported")
     report = await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
     states = {c.type: (c.status, c.reason) for c in report.status.conditions}
     assert states["Cordoned"] == ("True", "UpdateExecutedCordoned")
     assert states["Drained"] == ("True", "UpdateExecutedDrained")
     assert states["UpdateExecuted"][0] == "Unknown"
+
+
+@contextlib.asynccontextmanager
+async def followed(client: Client) -> AsyncIterator[tuple[Informer[Node], Informer[MachineConfigNode]]]:
+    nodes, reports = Informer(client, resources.NODES), Informer(client, resources.MACHINE_CONFIG_NODES)
+    following = [asyncio.create_task(cache.run()) for cache in (nodes, reports)]
+    try:
+        await nodes.synced()
+        await reports.synced()
+        yield nodes, reports
+    finally:
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
 
 
 class _Beside(Client):
@@ -101,7 +118,7 @@ class _Beside(Client):
             self.said = True
             updated = {"type": "Updated", "status": "True", "reason": "Updated", "message": "m"}
             updated["lastTransitionTime"] = "2026-01-01T00:00:00Z"
-            versions = {"current": "V2", "desired": "V2"}
+            versions = {"current": "v2", "desired": "v2"}
             status = {"conditions": [updated], "configVersion": versions, "observedGeneration": 2}
             await super().patch(res, name, {"status": status}, subresource="status")
         return await super().patch(res, name, body, **more)
@@ -111,22 +128,21 @@ async def test_a_report_of_the_daemon_is_never_overwritten(tmp_path: Path) -> No
     async with running(Settings(data_dir=tmp_path)) as api, _Beside(load(api.kubeconfig)) as client:
         for body in definitions():
             await client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
-        annotations = {names.DESIRED_DRAIN: "uncordon-V2", names.CURRENT_CONFIG: "V2"}
+        annotations = {names.DESIRED_DRAIN: "uncordon-v2", names.CURRENT_CONFIG: "v2"}
         node = {"metadata": {"name": "w1", "annotations": annotations}, "spec": {"unschedulable": True}}
         await client.create(resources.NODES, node)
-        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "V2"}}
+        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "v2"}}
         await client.create(resources.MACHINE_CONFIG_NODES, {"metadata": {"name": "w1"}, "spec": spec})
-        nodes = Informer(client, resources.NODES)
-        following = asyncio.create_task(nodes.run())
-        await nodes.synced()
-        clock = SystemClock()
-        await DrainController(client, nodes, Recorder(client, "test", "default"), clock).reconcile("w1")
+        async with followed(client) as (nodes, reports):
+            events = Recorder(client, "test", "default")
+            controller = DrainController(client, nodes, reports, events, SystemClock(), Delays(report=0.0))
+            await controller.reconcile("w1")
+            await controller.reconcile("w1")
         report = await client.get(resources.MACHINE_CONFIG_NODES, "w1")
         answered = await client.get(resources.NODES, "w1")
-        following.cancel()
     states = {c.type: c.status for c in report.status.conditions}
-    assert (states["Updated"], states["UpdateComplete"], states["Uncordoned"]) == ("True", "True", "True")
-    assert answered.metadata.annotation(names.LAST_APPLIED_DRAIN) == "uncordon-V2"
+    assert states == {"Updated": "True"}, "a finished update has taken back all of its conditions"
+    assert answered.metadata.annotation(names.LAST_APPLIED_DRAIN) == "uncordon-v2"
     assert not answered.spec.unschedulable
 
 
@@ -155,11 +171,11 @@ class Refusing(Client):
 class Drain:
     """One node that asks to be drained, with one pod, and its controller alone, on a clock of the test."""
 
-    def __init__(self, client: Refusing, nodes: Informer[Node]) -> None:
+    def __init__(self, client: Refusing, nodes: Informer[Node], reports: Informer[MachineConfigNode]) -> None:
         self.client = client
         self.clock = HandClock()
         self.told = Told()
-        self._controller = DrainController(client, nodes, self.told, self.clock)
+        self._controller = DrainController(client, nodes, reports, self.told, self.clock)
 
     async def look(self) -> float | None:
         return await self._controller.reconcile("w1")
@@ -176,19 +192,13 @@ async def alone(tmp_path: Path) -> AsyncIterator[Drain]:
     async with running(Settings(data_dir=tmp_path)) as api, Refusing(load(api.kubeconfig)) as client:
         for body in definitions():
             await client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
-        metadata = {"name": "w1", "annotations": {names.DESIRED_DRAIN: "drain-V2"}}
+        metadata = {"name": "w1", "annotations": {names.DESIRED_DRAIN: "drain-v2"}}
         await client.create(resources.NODES, {"metadata": metadata, "spec": {"unschedulable": True}})
-        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "V2"}}
+        spec = {"node": {"name": "w1"}, "pool": {"name": "worker"}, "configVersion": {"desired": "v2"}}
         await client.create(resources.MACHINE_CONFIG_NODES, {"metadata": {"name": "w1"}, "spec": spec})
         await client.create(resources.PODS, pod("web", finalizers=["example.com/slow"]), namespace="default")
-        nodes = Informer(client, resources.NODES)
-        following = asyncio.create_task(nodes.run())
-        try:
-            await nodes.synced()
-            yield Drain(client, nodes)
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+        async with followed(client) as (nodes, reports):
+            yield Drain(client, nodes, reports)
 
 
 async def test_a_refused_pod_is_named_at_once_and_asked_again_soon(alone: Drain) -> None:
@@ -201,9 +211,11 @@ async def test_a_refused_pod_is_named_at_once_and_asked_again_soon(alone: Drain)
     alone.clock.seconds += 60.0
     assert await alone.look() == 1.0
     await alone.client.patch(resources.PODS, "web", {"metadata": {"finalizers": None}}, namespace="default")
+    assert await alone.look() == 1.0
+    alone.clock.seconds += 1.0
     assert await alone.look() is None
     assert await alone.drained() == ("True", "Drained Node w1")
-    assert alone.told.reasons == []
+    assert alone.told.reasons == ["DrainBlocked"]
 
 
 async def test_pods_that_do_not_end_are_told_and_looked_at_less_often(alone: Drain) -> None:

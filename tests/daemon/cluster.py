@@ -175,7 +175,7 @@ async def running(folder: Path) -> AsyncIterator[Cluster]:
             await _install(client)
             cluster = Cluster(client, address, api.kubeconfig)
             recorder = Recorder(client, "controller", names.NAMESPACE)
-            drain = DrainController(client, cluster.nodes, recorder, clock)
+            drain = DrainController(client, cluster.nodes, cluster.reports, recorder, clock)
             loop = Reconciler("drain", drain.reconcile)
             cluster.nodes.add_handler(loop.changed)
             signer = authority.load(folder / "ca.crt", folder / "ca.key")

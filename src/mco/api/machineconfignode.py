@@ -10,6 +10,8 @@ from mco.api.meta.objects import APIStruct, Object
 UNITS_FAILED = "UnitsFailed"
 """An additive condition: units of the config that did not start. It never degrades a node (design.md 10,
 meaning)."""
+UPDATE_WAITING = "UpdateWaiting"
+"""An additive condition: the node has to move but may not yet, and why (design.md 6, explanations)."""
 
 
 class Reference(APIStruct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from mco.api.core import (
     CertificateSigningRequest,
     ConfigMap,
     CustomResourceDefinition,
+    DaemonSet,
     Event,
     Lease,
     Namespace,
@@ -26,6 +27,7 @@ from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.machineconfiguration import MachineConfiguration
 from mco.api.meta.objects import Object
+from mco.api.scheduler import Scheduler
 
 T = TypeVar("T", bound=Object)
 
@@ -59,6 +61,7 @@ SECRETS = Resource("", "v1", "secrets", "Secret", Secret, True)
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", ServiceAccount, True)
 EVENTS = Resource("", "v1", "events", "Event", Event, True)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease, True)
+DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet, True)
 POD_DISRUPTION_BUDGETS = Resource(
     "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget, True
 )
@@ -89,3 +92,4 @@ CONTROLLER_CONFIGS = Resource(
 MACHINE_CONFIGURATIONS = Resource(
     names.OPERATOR_GROUP, names.VERSION, "machineconfigurations", "MachineConfiguration", MachineConfiguration
 )
+SCHEDULERS = Resource("config.openshift.io", "v1", "schedulers", "Scheduler", Scheduler)

@@ -6,32 +6,33 @@ so that one node's stubborn pod holds up no other node.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from mco.api import names, resources
-from mco.api.core import Node, Pod
+from mco.api.core import Node
 from mco.api.machineconfignode import MachineConfigNode
-from mco.api.meta import conditions as cond
+from mco.controllers.drainreport import DrainReports
+from mco.controllers.eviction import Evictions, Look
+from mco.controllers.newest import Newest
 from mco.kube.client import Client
 from mco.kube.errors import APIError, ConflictError, NotFoundError
 from mco.kube.events import EventSink
 from mco.kube.informer import Informer
-from mco.plan import report
 from mco.plan.pool import drain
-from mco.plan.report import Step
-from mco.runtime.clock import Clock, rfc3339
+from mco.plan.pool.drain import DrainRequest
+from mco.runtime.clock import Clock
 
-_REPORT_ATTEMPTS = 5
+PLACES = 5
+"""Nodes that are emptied at the same time (spec/node.md 4.2). One whose pods may not go leaves its place."""
 
 
 class Delays(msgspec.Struct, frozen=True):
     """Seconds (spec/node.md 4.1). Within an attempt of `attempt`: `evicting` between looks at pods on their
     way out, `refused` before asking again after a refusal. An attempt that did not end in time is followed by
     `blocked`, or `failing` once the drain has been going on for `threshold`; `alert`: when it is worth an
-    event of its own."""
+    event of its own. `report`: how long a daemon has to say itself that its request was fulfilled."""
 
     evicting: float = 1.0
     refused: float = 5.0
@@ -40,23 +41,26 @@ class Delays(msgspec.Struct, frozen=True):
     failing: float = 300.0
     threshold: float = 600.0
     alert: float = 3600.0
+    report: float = 1.0
 
 
 class _Drain(msgspec.Struct):
-    """A drain that is going on: its request, and when it and its present attempt began (monotonic)."""
+    """A drain that is going on: when it and its present attempt began (monotonic), and what it last said."""
 
-    key: str
     since: float
     attempt: float
+    said: str = ""
 
 
 class DrainController:
-    """`reconcile` takes a node's name; `affected` says whether an event of a node is about draining."""
+    """`reconcile` takes a node's name; `affected` says whether an event of a node is about draining.
+    `failing`: the nodes whose drain has failed for longer than `Delays.alert`."""
 
     def __init__(
         self,
         client: Client,
         nodes: Informer[Node],
+        reports: Informer[MachineConfigNode],
         events: EventSink,
         clock: Clock,
         delays: Delays = Delays(),  # noqa: B008 - immutable
@@ -66,7 +70,13 @@ class DrainController:
         self._events = events
         self._clock = clock
         self._delays = delays
+        self._evictions = Evictions(client)
+        self._reports = DrainReports(client, reports, clock)
+        self._newest: Newest[Node] = Newest()
         self._drains: dict[str, _Drain] = {}
+        self._places: set[str] = set()
+        self._told: dict[str, float] = {}
+        self.failing: set[str] = set()
 
     def affected(self, old: Node | None, new: Node | None) -> set[str]:
         if old is not None and new is not None and _asks(old) == _asks(new):
@@ -74,60 +84,93 @@ class DrainController:
         return {node.name for node in (old, new) if node is not None}
 
     async def reconcile(self, name: str) -> float | None:
-        """Returns the seconds after which to look again, None when the request is fulfilled or withdrawn."""
-        node = self._nodes.store.get(name)
-        request = drain.pending(node) if node is not None else None
+        """Returns the seconds after which to look again, None when there is nothing to do."""
+        cached = self._nodes.store.get(name)
+        node = self._newest.of(cached) if cached is not None else None
+        request = drain.request(node) if node is not None else None
         if node is None or request is None:
-            self._drains.pop(name, None)
+            self._forget(name)
+            self._newest.forget(name)
             return None
-        if not request.cordon:
-            # Told before it is done: the daemon goes on as soon as it is, and has the last word.
-            await self._report(node, _uncordoned(node))
-            await self._finish(node, request.key, unschedulable=False)
-            return None
-        if not node.spec.unschedulable:
-            await self._cordon(node, request)
-            # The node's own event brings the next pass, which sees it cordoned.
-            return None
-        if name not in self._drains:
-            await self._begin(node, request)
-        return await self._drain(node, request)
+        if request.fulfilled:
+            return await self._say(node, request)
+        if request.cordon:
+            return await self._drain(node, request)
+        self._forget(name)
+        return await self._uncordon(node, request)
 
-    async def _cordon(self, node: Node, request: drain.DrainRequest) -> None:
-        metadata = {"resourceVersion": node.metadata.resource_version}
-        body = {"metadata": metadata, "spec": {"unschedulable": True}}
-        await self._client.patch(resources.NODES, node.name, body)
-        await self._begin(node, request)
+    async def _say(self, node: Node, request: DrainRequest) -> float | None:
+        """Unless the daemon had no time yet to say it itself."""
+        early = self._told.get(node.name, 0.0) - self._clock.monotonic()
+        if early > 0:
+            return early
+        self._forget(node.name)
+        await (self._reports.drained(node) if request.cordon else self._reports.uncordoned(node))
+        return None
 
-    async def _begin(self, node: Node, request: drain.DrainRequest) -> None:
+    async def _uncordon(self, node: Node, request: DrainRequest) -> float:
+        try:
+            await self._finish(node, request, unschedulable=False)
+        except (ConflictError, NotFoundError):
+            raise
+        except APIError as error:
+            await self._reports.uncordon_failed(node, f"failed to uncordon node: {error}")
+            raise
+        return self._delays.report
+
+    async def _drain(self, node: Node, request: DrainRequest) -> float | None:
+        """One look at the node's pods; another one follows until all have left."""
+        if node.name not in self._places and len(self._places) >= PLACES:
+            return self._delays.evicting
+        self._places.add(node.name)
+        try:
+            node = await self._cordoned(node)
+            look = await self._evictions.look(node.name)
+            if not look.leaving:
+                await self._finish(node, request, unschedulable=True)
+                return self._delays.report
+        except Exception:
+            self._places.discard(node.name)
+            raise
+        return await self._go_on(node, look)
+
+    async def _cordoned(self, node: Node) -> Node:
         """A node that somebody uncordoned in between starts anew."""
         now = self._clock.monotonic()
-        self._drains[node.name] = _Drain(request.key, now, now)
-        await self._report(node, _executing(report.CORDONED, cond.TRUE, f"Cordoned Node {node.name}"))
+        if node.name not in self._drains or not node.spec.unschedulable:
+            self._drains[node.name] = _Drain(now, now)
+        if node.spec.unschedulable:
+            return node
+        try:
+            return await self._patch(node, {"spec": {"unschedulable": True}})
+        except (ConflictError, NotFoundError):
+            raise
+        except APIError as error:
+            await self._reports.cordon_failed(node, f"failed to cordon node: {error}")
+            raise
 
-    async def _drain(self, node: Node, request: drain.DrainRequest) -> float | None:
-        """One look at the node's pods; another one follows until all have left."""
-        pods = await self._client.list(resources.PODS, field_selector=f"spec.nodeName={node.name}")
-        leaving = drain.evictable(pods.items)
-        if not leaving:
-            await self._report(node, _executing(report.DRAINED, cond.TRUE, f"Drained Node {node.name}"))
-            await self._finish(node, request.key, unschedulable=True)
-            self._drains.pop(node.name, None)
-            return None
-        refusals = await self._evict(leaving)
-        text = " ".join(("Draining...", "; ".join(refusals))).rstrip()
-        await self._report(node, _executing(report.DRAINED, cond.UNKNOWN, text))
+    async def _go_on(self, node: Node, look: Look) -> float:
+        """Says what holds the drain up, when that is news, and when to look again."""
         going = self._drains[node.name]
-        if self._clock.monotonic() - going.attempt < self._delays.attempt:
-            return self._delays.refused if refusals else self._delays.evicting
-        still = ", ".join(pod.key for pod in leaving)
-        return self._attempt_failed(node, going, "; ".join(refusals) or f"pods do not end: {still}")
+        refused = "; ".join(look.refusals)
+        if refused and refused != going.said:
+            self._events.event(node, "Warning", "DrainBlocked", f"{node.name}: {refused}")
+        going.said = refused
+        await self._reports.draining(node, drain.draining(look.refusals))
+        over = self._clock.monotonic() - going.attempt >= self._delays.attempt
+        if over or refused:
+            self._places.discard(node.name)
+        if not over:
+            return self._delays.refused if refused else self._delays.evicting
+        still = ", ".join(pod.key for pod in look.leaving)
+        return self._attempt_failed(node, going, refused or f"pods do not end: {still}")
 
     def _attempt_failed(self, node: Node, going: _Drain, text: str) -> float:
         """What it tells depends on how long the drain had been going on when the attempt began."""
         elapsed = going.attempt - going.since
         pause = self._delays.blocked
         if elapsed > self._delays.alert:
+            self.failing.add(node.name)
             self._events.event(node, "Warning", "DrainFailed", f"failed to drain node {node.name}: {text}")
         if elapsed > self._delays.threshold:
             pause = self._delays.failing
@@ -135,83 +178,24 @@ class DrainController:
         going.attempt = self._clock.monotonic() + pause
         return pause
 
-    async def _evict(self, pods: Sequence[Pod]) -> list[str]:
-        """Asks every pod to go; returns a sentence for each that may not, or cannot."""
-        answers = await asyncio.gather(*(self._evict_one(pod) for pod in pods))
-        return [answer for answer in answers if answer]
-
-    async def _evict_one(self, pod: Pod) -> str | None:
-        if pod.metadata.deletion_timestamp:
-            return None
-        body = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": pod.name, "namespace": pod.metadata.namespace},
-            "deleteOptions": {"preconditions": {"uid": pod.metadata.uid}},
-        }
-        path = resources.PODS.path(pod.name, namespace=pod.metadata.namespace, subresource="eviction")
-        try:
-            await self._client.request("POST", path, body=body)
-        except NotFoundError:
-            return None
-        except APIError as error:
-            return f"pod {pod.key}: {error}"
-        return None
-
-    async def _finish(self, node: Node, key: str, *, unschedulable: bool) -> None:
+    async def _finish(self, node: Node, request: DrainRequest, *, unschedulable: bool) -> None:
         """Says that the request is fulfilled, unless somebody changed the node since it was looked at."""
-        body = {
-            "metadata": {
-                "resourceVersion": node.metadata.resource_version,
-                "annotations": {names.LAST_APPLIED_DRAIN: key},
-            },
-            "spec": {"unschedulable": True if unschedulable else None},
-        }
-        await self._client.patch(resources.NODES, node.name, body)
+        marks = {"annotations": {names.LAST_APPLIED_DRAIN: request.key}}
+        await self._patch(node, {"metadata": marks, "spec": {"unschedulable": unschedulable or None}})
+        self._forget(node.name)
+        self._told[node.name] = self._clock.monotonic() + self._delays.report
 
-    async def _report(self, node: Node, step: Step) -> None:
-        """Writes a step of the update into the node's MachineConfigNode, if it has one. The daemon writes the
-        same list of conditions: what was decided on an older list is refused, and decided again."""
-        for _ in range(_REPORT_ATTEMPTS):
-            try:
-                found: MachineConfigNode = await self._client.get(resources.MACHINE_CONFIG_NODES, node.name)
-                status = report.status_patch(found, node, step, rfc3339(self._clock.now()))
-                if status:
-                    version = {"resourceVersion": found.metadata.resource_version}
-                    body = {"metadata": version, "status": status}
-                    await self._client.patch(
-                        resources.MACHINE_CONFIG_NODES, node.name, body, subresource="status"
-                    )
-                return
-            except NotFoundError:
-                return
-            except ConflictError:
-                continue
+    async def _patch(self, node: Node, body: dict[str, Any]) -> Node:
+        metadata = body.setdefault("metadata", {})
+        metadata["resourceVersion"] = node.metadata.resource_version
+        return self._newest.wrote(await self._client.patch(resources.NODES, node.name, body))
+
+    def _forget(self, name: str) -> None:
+        self._drains.pop(name, None)
+        self._told.pop(name, None)
+        self._places.discard(name)
+        self.failing.discard(name)
 
 
 def _asks(node: Node) -> tuple[str | None, bool]:
     return node.metadata.annotation(names.DESIRED_DRAIN), node.spec.unschedulable
-
-
-def _executing(child: str, status: str, message: str) -> Step:
-    """Cordon and drain are children of an update that has not been executed yet (spec/node.md 5.3)."""
-    return Step(
-        parent=report.UPDATE_EXECUTED,
-        status=cond.UNKNOWN,
-        reason=child,
-        message=message,
-        child=child,
-        child_status=status,
-        child_message=message,
-    )
-
-
-def _uncordoned(node: Node) -> Step:
-    text = f"Uncordoned Node {node.name}"
-    return Step(
-        parent=report.UPDATE_COMPLETE,
-        reason=report.UNCORDONED,
-        message=text,
-        child=report.UNCORDONED,
-        child_message=text,
-    )

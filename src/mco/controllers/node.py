@@ -5,52 +5,59 @@ Every decision is made by `plan.pool`; this file observes, applies the plan, and
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Callable, Iterable
 
 from mco.api import names, resources
 from mco.api.core import Node
-from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
-from mco.base.errors import InvalidInput, MCOError
+from mco.base.errors import InvalidInput, MCOError, NotFound
 from mco.controllers.caches import Caches
+from mco.controllers.explain import Waits
+from mco.controllers.newborn import Nursery
+from mco.controllers.poolstatus import StatusWriter
+from mco.controllers.targets import Targets
 from mco.kube.client import Client
-from mco.kube.errors import ConflictError, NotFoundError
 from mco.kube.events import EventSink
-from mco.kube.requests import PatchKind
-from mco.plan.pool import firstboot, nodes, rollout, status, wakeups
+from mco.plan.pool import rollout, waiting, wakeups
+from mco.plan.pool.census import Census
 from mco.plan.pool.membership import Memberships
-from mco.plan.pool.rollout import Change
-from mco.runtime.clock import Clock, rfc3339
+from mco.plan.pool.nodes import Standing
+from mco.plan.pool.rollout import Rollout
+from mco.plan.pool.waiting import Why
+from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.controllers.node")
-PARALLEL_WRITES = 32
+NO_POOL = ""
+_OPERATOR = "k8s-app=machine-config-operator"
+Explain = Callable[[str, Waits], None]
 
 
 class NodeController:
-    """`reconcile` takes a pool's name; `affected` says which pools an event about a node concerns.
+    """`reconcile` takes a pool's name; `affected` says which pools an event about a node concerns; `explain`
+    is told after each pass why nodes wait, those without a pool under the name `NO_POOL`."""
 
-    A pass sees what earlier passes wrote even before the cache does: deciding on an older view could send off
-    one node more than `maxUnavailable` allows."""
-
-    def __init__(self, client: Client, caches: Caches, events: EventSink, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        caches: Caches,
+        events: EventSink,
+        clock: Clock,
+        explain: Explain = lambda pool, waits: None,
+    ) -> None:
         self._client = client
         self._caches = caches
         self._events = events
-        self._clock = clock
+        self._explain = explain
         self._memberships = Memberships()
-        self._written: dict[str, Node] = {}
-        self._writes = asyncio.Semaphore(PARALLEL_WRITES)
+        self._census = Census()
+        self._targets = Targets(client, caches.reports, self._census.wrote)
+        self._nursery = Nursery(caches, self._targets)
+        self._status = StatusWriter(client, caches, events, clock)
 
     def affected(self, old: Node | None, new: Node | None) -> set[str]:
         """The pools of a node before and after a change; all of them when nobody can tell, none when it said
         nothing new."""
-        if old is not None and new is None:
-            self._written.pop(old.name, None)
         if not wakeups.by_node(old, new):
             return set()
         membership = self._memberships.by(self._caches.pools.store.values())
@@ -60,7 +67,7 @@ class NodeController:
                 pools.update(membership.pools(node))
             except InvalidInput:
                 return set(self._caches.pools.store)
-        return pools
+        return wakeups.together(pools)
 
     def announce(self, old: Node | None, new: Node | None) -> None:
         """What the daemons of the control plane say is told as events of its pool."""
@@ -73,10 +80,56 @@ class NodeController:
                 self._events.event(master, "Normal", "AnnotationChange", sentence)
 
     async def reconcile(self, name: str) -> float | None:
-        """One pass over pool `name`: labels of newborn nodes, targets and taints, status."""
+        """One pass over pool `name`, or over masters and arbiters together."""
         pool = self._caches.pools.store.get(name)
         if pool is None:
             return None
+        self._census.take(self._caches.pools.store.values(), self._caches.nodes.store)
+        self._explain_unassigned()
+        if name == names.ARBITER:
+            await self._arbiters(pool)
+        elif name == names.MASTER and self._topology() == waiting.ARBITER_TOPOLOGY:
+            await self._control_plane(pool)
+        else:
+            await self._pass(pool)
+        return None
+
+    async def _control_plane(self, masters: MachineConfigPool) -> None:
+        """Masters first, then arbiters, of both together one at a time (spec/node.md 3.4)."""
+        arbiters = self._caches.pools.store.get(names.ARBITER)
+        if arbiters is None:
+            raise NotFound(
+                f'machineconfigpool "{names.ARBITER}" not found',
+                subject=f"MachineConfigPool/{names.ARBITER}",
+                hint=f"a control plane of topology {waiting.ARBITER_TOPOLOGY} needs that pool",
+            )
+        plan = await self._pass(masters, _halt("arbiter", self._unavailable(names.ARBITER)))
+        if plan is None:
+            return
+        busy = sorted({*self._unavailable(names.MASTER), *plan.candidates})
+        await self._pass(arbiters, _halt("master", busy))
+
+    async def _arbiters(self, arbiters: MachineConfigPool) -> None:
+        """Arbiters move by themselves only where the masters are paused and all of them are there; else they
+        move with the masters' pass, to which every event about them leads too (`wakeups.together`)."""
+        masters = self._caches.pools.store.get(names.MASTER)
+        if masters is None or self._topology() != waiting.ARBITER_TOPOLOGY:
+            await self._stay(arbiters, waiting.NO_ARBITERS)
+        elif not masters.spec.paused:
+            await self._status.write(arbiters, self._members(arbiters))
+        elif busy := self._unavailable(names.MASTER):
+            await self._stay(arbiters, waiting.control_plane("master", busy))
+        else:
+            await self._pass(arbiters)
+
+    async def _stay(self, pool: MachineConfigPool, why: Why) -> None:
+        members = self._members(pool)
+        plan = rollout.plan(pool, members, halted=why)
+        self._explain(pool.name, Waits(plan.waiting, self._census.members(pool.name)))
+        await self._status.write(pool, members)
+
+    async def _pass(self, pool: MachineConfigPool, halted: Why | None = None) -> Rollout | None:
+        """Labels of newborn nodes, targets and taints, status. None when the pool may not move at all."""
         selector = pool.spec.node_selector
         if selector is not None and selector.empty:
             text = "This machineconfigpool is selecting all nodes. A non-empty selector is required."
@@ -84,101 +137,80 @@ class NodeController:
             return None
         if not pool.spec.configuration.name:
             return None
-        members = self._members(name)
-        newborn = self._newborn(members)
+        newborn = self._nursery.find(self._members(pool))
         try:
-            labelled = await self._label(newborn)
-            members = [node for node in members if node.name not in labelled]
-            await self._roll(pool, [node for node in members if node.name not in newborn])
+            await self._nursery.label(newborn)
+            plan = await self._roll(pool, self._members(pool, without=newborn), halted)
         except MCOError:
-            await self._write_status(pool, members)
+            await self._status.write(pool, self._members(pool))
             raise
-        await self._write_status(pool, members)
-        return None
+        await self._status.write(pool, self._members(pool))
+        return None if pool.spec.paused or pool.metadata.deletion_timestamp else plan
 
-    def _members(self, pool: str) -> list[Node]:
-        membership = self._memberships.by(self._caches.pools.store.values())
-        return membership.members(self._newest(n) for n in self._caches.nodes.store.values()).get(pool, [])
+    async def _roll(self, pool: MachineConfigPool, members: list[Standing], halted: Why | None) -> Rollout:
+        plan = await self._plan(pool, members, halted)
+        self._explain(pool.name, Waits(plan.waiting, self._census.members(pool.name)))
+        targeted, error = await self._targets.apply(plan)
+        self._announce_targets(pool, plan.config, targeted)
+        if error:
+            raise error
+        return plan
 
-    def _newest(self, cached: Node) -> Node:
-        written = self._written.get(cached.name)
-        if written is None:
-            return cached
-        if written.metadata.uid == cached.metadata.uid and _version(written) > _version(cached):
-            return written
-        del self._written[cached.name]
-        return cached
+    async def _plan(self, pool: MachineConfigPool, members: list[Standing], halted: Why | None) -> Rollout:
+        """Raises InvalidInput for a pool whose `maxUnavailable` cannot be read, after telling everybody."""
+        topology = self._topology()
+        try:
+            plan = rollout.plan(pool, members, topology, halted=halted)
+        except InvalidInput as error:
+            self._events.event(pool, "Warning", "InvalidMaxUnavailable", f"{error.message}: {error.hint}")
+            self._explain(pool.name, self._unreadable(pool, members, error))
+            raise
+        if pool.name != names.MASTER or len(plan.candidates) < 2:
+            return plan
+        operator = await self._operator_node()
+        if operator not in plan.candidates:
+            return plan
+        text = f"Deferring update of machine config operator node {operator}"
+        self._events.event(pool, "Normal", "DeferringOperatorNodeUpdate", text)
+        return rollout.plan(pool, members, topology, halted=halted, deferred=operator)
 
-    def _newborn(self, members: Sequence[Node]) -> dict[str, tuple[Node, MachineConfigPool]]:
-        """Nodes that were born in a custom pool and do not have its labels yet."""
-        found = {}
-        for node in members:
-            born_in = firstboot.custom_pool(node, self._owner)
-            custom = self._caches.pools.store.get(born_in) if born_in else None
-            if custom is not None:
-                found[node.name] = node, custom
-        return found
+    async def _operator_node(self) -> str:
+        """Where the operator runs; nothing when there is not exactly one, or nobody can say."""
+        try:
+            pods = await self._client.list(
+                resources.PODS, namespace=names.NAMESPACE, label_selector=_OPERATOR
+            )
+        except MCOError as error:
+            _log.warning("cannot find the operator's node", error=str(error))
+            return ""
+        return pods.items[0].spec.node_name if len(pods.items) == 1 else ""
 
-    async def _label(self, newborn: Mapping[str, tuple[Node, MachineConfigPool]]) -> set[str]:
-        """Labels them, paused or not: it changes nothing on the machine. Returns those that left with it; the
-        labels of the others cannot be derived, they stay where they are until somebody labels them."""
-        labelled = set()
-        for node, custom in newborn.values():
-            if labels := firstboot.labels(custom):
-                marks = {"labels": dict(labels), "annotations": {names.CUSTOM_POOL_LABELS_APPLIED: ""}}
-                await self._patch(node, {"metadata": marks})
-                labelled.add(node.name)
-        return labelled
+    def _unreadable(self, pool: MachineConfigPool, members: Iterable[Standing], error: InvalidInput) -> Waits:
+        why = waiting.unreadable(error.path, error.hint)
+        candidates = {m.name: why for m in members if m.candidate(pool.spec.configuration.name)}
+        return Waits(candidates, self._census.members(pool.name))
+
+    def _explain_unassigned(self) -> None:
+        unassigned = self._census.unassigned()
+        reasons = {name: waiting.unassigned(text) for name, (_, text) in unassigned.items() if text}
+        self._explain(NO_POOL, Waits(reasons, {name: member for name, (member, _) in unassigned.items()}))
+
+    def _members(self, pool: MachineConfigPool, without: Iterable[str] = ()) -> list[Standing]:
+        excluded = frozenset(without)
+        members = self._census.members(pool.name)
+        if not excluded:
+            return list(members.values())
+        return [member for name, member in members.items() if name not in excluded]
+
+    def _unavailable(self, pool: str) -> list[str]:
+        return [member.name for member in self._census.members(pool).values() if member.unavailable]
 
     def _topology(self) -> str:
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
         infra = controller.spec.infra if controller else None
         return infra.status.control_plane_topology if infra else ""
 
-    def _owner(self, config: str) -> str | None:
-        found = self._caches.configs.store.get(config)
-        owners = found.metadata.owner_references if found else None
-        return owners[0].name if owners else None
-
-    async def _roll(self, pool: MachineConfigPool, members: Sequence[Node]) -> None:
-        plan = rollout.plan(pool, members, self._topology())
-        writes = (self._write(plan.config, change) for change in plan.changes)
-        results = await asyncio.gather(*writes, return_exceptions=True)
-        targeted = [
-            change.node.name
-            for change, result in zip(plan.changes, results, strict=True)
-            if change.target and result is None
-        ]
-        self._announce_targets(pool, plan.config, targeted)
-        for error in results:
-            if isinstance(error, BaseException) and not isinstance(error, ConflictError | NotFoundError):
-                raise error
-
-    async def _write(self, config: str, change: Change) -> None:
-        async with self._writes:
-            if change.target:
-                await self._aim_report(change.node.name, config)
-            await self._patch(change.node, node_patch(config, change))
-
-    async def _patch(self, node: Node, body: dict[str, Any]) -> None:
-        """Ties the patch to the version that it was decided on: whoever changed the node meanwhile wins, and
-        that change brings the next pass."""
-        body["metadata"]["resourceVersion"] = node.metadata.resource_version
-        self._written[node.name] = await self._client.patch(resources.NODES, node.name, body)
-
-    async def _aim_report(self, name: str, config: str) -> None:
-        """The MachineConfigNode shows where its node is going; it is not what moves it."""
-        report = self._caches.reports.store.get(name)
-        if report is None or report.spec.config_version.desired == config:
-            return
-        try:
-            await self._client.patch(
-                resources.MACHINE_CONFIG_NODES, name, report_patch(report, config), kind=PatchKind.JSON
-            )
-        except MCOError as error:
-            _log.warning("cannot set the desired config of a MachineConfigNode", node=name, error=str(error))
-
-    def _announce_targets(self, pool: MachineConfigPool, config: str, targeted: Sequence[str]) -> None:
+    def _announce_targets(self, pool: MachineConfigPool, config: str, targeted: list[str]) -> None:
         target = f"MachineConfig: {config}"
         if len(targeted) == 1:
             text = f"Targeted node {targeted[0]} to {target}"
@@ -187,59 +219,6 @@ class NodeController:
         if targeted:
             self._events.event(pool, "Normal", "SetDesiredConfig", text)
 
-    async def _write_status(self, pool: MachineConfigPool, members: Sequence[Node]) -> None:
-        """Counts the members as they are after this pass."""
-        controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
-        if controller is None:
-            # Its arrival brings every pool here again.
-            return
-        members = [self._newest(node) for node in members]
-        reports = {n.name: r for n in members if (r := self._caches.reports.store.get(n.name))}
-        certificates = controller.status.controller_certificates
-        new = status.status(pool, members, reports, certificates, rfc3339(self._clock.now()))
-        if new == pool.status:
-            return
-        body: dict[str, Any] = {
-            "metadata": {"resourceVersion": pool.metadata.resource_version},
-            "status": status.as_patch(new),
-        }
-        await self._client.patch(resources.MACHINE_CONFIG_POOLS, pool.name, body, subresource="status")
-        if new.configuration.name != pool.status.configuration.name:
-            text = f"Pool {pool.name} has completed update to MachineConfig {new.configuration.name}"
-            self._events.event(pool, "Normal", "Completed", text)
 
-
-def node_patch(config: str, change: Change) -> dict[str, Any]:
-    """Target, taint and topology of one node as one merge patch."""
-    annotations: dict[str, Any] = {}
-    if change.target:
-        annotations = {names.DESIRED_CONFIG: config, names.DESIRED_IMAGE: None}
-    if change.topology:
-        annotations[names.CONTROL_PLANE_TOPOLOGY] = change.topology
-    body: dict[str, Any] = {"metadata": {"annotations": annotations}}
-    if change.taint is not None:
-        body["spec"] = {"taints": _taints(change.node, change.taint)}
-    return body
-
-
-def report_patch(report: MachineConfigNode, config: str) -> list[dict[str, Any]]:
-    """A JSON patch that holds only as long as nobody else has set another target. Its daemon writes the
-    report's status all the time, so that the object's version would hardly ever be the one that was seen."""
-    path = "/spec/configVersion/desired"
-    return [
-        {"op": "test", "path": path, "value": report.spec.config_version.desired},
-        {"op": "replace", "path": path, "value": config},
-    ]
-
-
-def _taints(node: Node, wanted: bool) -> list[dict[str, Any]] | None:
-    kept = [taint for taint in node.spec.taints or () if not nodes.is_update_taint(taint)]
-    if wanted:
-        kept.append(nodes.UPDATE_TAINT)
-    return [msgspec.to_builtins(taint) for taint in kept] or None
-
-
-def _version(node: Node) -> int:
-    """Versions of one object of one server can be compared; what is no number is never newer."""
-    version = node.metadata.resource_version
-    return int(version) if version.isdigit() else 0
+def _halt(role: str, busy: list[str]) -> Why | None:
+    return waiting.control_plane(role, busy) if busy else None

@@ -12,8 +12,10 @@ from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.controllers.caches import Caches
 from mco.controllers.drain import DrainController
+from mco.controllers.explain import Explainer, Waits
 from mco.controllers.join import JoinController, node_of
-from mco.controllers.node import NodeController
+from mco.controllers.masters import MastersController
+from mco.controllers.node import NO_POOL, NodeController
 from mco.controllers.nodelife import NodeLifeController
 from mco.controllers.render import RenderController
 from mco.kube.client import Client
@@ -31,10 +33,12 @@ Run = Callable[[], Awaitable[None]]
 
 class Pace(msgspec.Struct, frozen=True):
     """Seconds. `settle`: how long inputs have to be quiet before a pool is rendered (the original waits 5);
-    `interval`: the least time between two passes over one pool."""
+    `interval`: the least time between two passes over one pool; `explain`: how long a node waits before its
+    MachineConfigNode says why."""
 
     settle: float = 5.0
     interval: float = 0.1
+    explain: float = 2.0
 
 
 class Controllers:
@@ -54,6 +58,7 @@ class Controllers:
         self._add_render()
         self._add_node()
         self._add_drain()
+        self._add_masters()
         if authority is not None:
             self._add_join(authority)
             self._add_node_life()
@@ -69,18 +74,36 @@ class Controllers:
         self._run(loop)
 
     def _add_node(self) -> None:
-        node = NodeController(self._client, self.caches, self._events, self._clock)
+        explainer = Explainer(self._client, self.caches.reports, self._clock)
+        explaining = Reconciler("explain", explainer.reconcile, policy=RetryPolicy(delay=self._pace.explain))
+
+        def explain(pool: str, waits: Waits) -> None:
+            explainer.tell(pool, waits)
+            explaining.enqueue(pool)
+
+        def said(_: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
+            if new is not None:
+                pool = new.spec.pool.name
+                explaining.enqueue(NO_POOL if pool == names.NOT_YET_SET else pool)
+
+        node = NodeController(self._client, self.caches, self._events, self._clock, explain)
+        self._add_rollout(node)
+        self.caches.reports.add_handler(said)
+        self._run(explaining)
+
+    def _add_rollout(self, node: NodeController) -> None:
         loop = Reconciler("node", node.reconcile, workers=2, policy=RetryPolicy(interval=self._pace.interval))
 
         def pool_changed(old: MachineConfigPool | None, new: MachineConfigPool | None) -> None:
             if wakeups.all_pools(old, new):
                 _enqueue(loop, self.caches.pools.store)
             elif new is not None:
-                loop.enqueue(new.name)
+                _enqueue(loop, wakeups.together({new.name}))
 
         def report_changed(old: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
             if wakeups.by_report(old, new):
-                _enqueue(loop, {report.spec.pool.name for report in (old, new) if report})
+                pools = {report.spec.pool.name for report in (old, new) if report}
+                _enqueue(loop, wakeups.together(pools))
 
         self.caches.pools.add_handler(pool_changed)
         self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, node.affected(old, new)))
@@ -90,9 +113,18 @@ class Controllers:
         self._run(loop)
 
     def _add_drain(self) -> None:
-        drain = DrainController(self._client, self.caches.nodes, self._events, self._clock)
+        caches = self.caches
+        drain = DrainController(self._client, caches.nodes, caches.reports, self._events, self._clock)
         loop = Reconciler("drain", drain.reconcile, workers=5)
-        self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, drain.affected(old, new)))
+        caches.nodes.add_handler(lambda old, new: _enqueue(loop, drain.affected(old, new)))
+        self._run(loop)
+
+    def _add_masters(self) -> None:
+        masters = MastersController(self._client, self.caches.nodes, self._clock)
+        loop = Reconciler("masters", masters.reconcile)
+        self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, masters.affected(old, new)))
+        masters.schedulers.add_handler(lambda *_: _enqueue(loop, masters.all()))
+        self.parts["schedulers"] = masters.follow
         self._run(loop)
 
     def _add_join(self, authority: Authority) -> None:

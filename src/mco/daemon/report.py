@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.api.core import Node
-from mco.api.machineconfignode import MachineConfigNode, MachineConfigNodeStatus
-from mco.api.meta.objects import Object
+from mco.api.machineconfignode import MachineConfigNode
+from mco.api.meta.objects import older
 from mco.api.resources import MACHINE_CONFIG_NODES, NODES
 from mco.base.errors import MCOError
 from mco.kube.client import Client
@@ -45,13 +45,13 @@ class Reporter:
 
     def saw_node(self, node: Node | None) -> bool:
         """Takes a view from the watch; False when it is older than what is known."""
-        if node is not None and self.node is not None and _older(node, self.node):
+        if node is not None and self.node is not None and older(node, self.node):
             return False
         self.node = node
         return True
 
     def saw_mcn(self, mcn: MachineConfigNode | None) -> bool:
-        if mcn is not None and self.mcn is not None and _older(mcn, self.mcn):
+        if mcn is not None and self.mcn is not None and older(mcn, self.mcn):
             return False
         self.mcn = mcn
         return True
@@ -102,7 +102,7 @@ class Reporter:
             mcn, node = self.mcn, self._staged_node()
             if mcn is None or node is None or not self._steps:
                 return
-            patch = self._mcn_patch(mcn, node)
+            patch = plan.status_after(mcn, node, self._steps, rfc3339(self._clock.now()))
             if patch is None:
                 break
             body = {"metadata": {"resourceVersion": mcn.metadata.resource_version}, "status": patch}
@@ -115,17 +115,6 @@ class Reporter:
                 self.mcn = await self._client.get(MACHINE_CONFIG_NODES, mcn.name)
         self._steps.clear()
 
-    def _mcn_patch(self, mcn: MachineConfigNode, node: Node) -> dict[str, object] | None:
-        """All staged steps, one after the other, as one change."""
-        now = rfc3339(self._clock.now())
-        patch: dict[str, object] | None = None
-        for step in self._steps:
-            if (found := plan.status_patch(mcn, node, step, now)) is not None:
-                patch = found
-                status = msgspec.convert(found, MachineConfigNodeStatus)
-                mcn = msgspec.structs.replace(mcn, status=status)
-        return patch
-
     def _staged_node(self) -> Node | None:
         """The Node as it will be after the flush: a status must name the config that is about to be set."""
         if self.node is None or not self._annotations:
@@ -134,11 +123,3 @@ class Reporter:
         kept = {key: value for key, value in merged.items() if value is not None}
         metadata = msgspec.structs.replace(self.node.metadata, annotations=kept)
         return msgspec.structs.replace(self.node, metadata=metadata)
-
-
-def _older(new: Object, known: Object) -> bool:
-    """By resource version, where both are the numbers that API servers hand out."""
-    first, second = new.metadata.resource_version, known.metadata.resource_version
-    if new.metadata.uid != known.metadata.uid or not (first.isdigit() and second.isdigit()):
-        return False
-    return int(first) < int(second)

@@ -77,7 +77,7 @@ def view(
 
 def _waiting(pool: MachineConfigPool, members: list[Node]) -> Mapping[str, str]:
     try:
-        return rollout.plan(pool, members).waiting
+        return {name: why.text for name, why in rollout.plan(pool, members).waiting.items()}
     except InvalidInput as error:
         return {node.name: f"its pool's {error.path} cannot be read: {error.hint}" for node in members}
 

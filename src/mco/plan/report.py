@@ -6,14 +6,14 @@ the rest of the list follows. The original drops a child whose parent did not ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from mco.api import names
 from mco.api.core import Node
-from mco.api.machineconfignode import MachineConfigNode, StatusConfigVersion
+from mco.api.machineconfignode import MachineConfigNode, MachineConfigNodeStatus, StatusConfigVersion
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
 
@@ -77,6 +77,19 @@ def status_patch(found: MachineConfigNode, node: Node, step: Step, now: str) -> 
         "configVersion": msgspec.to_builtins(version),
         "conditions": [msgspec.to_builtins(condition) for condition in conditions],
     }
+
+
+def status_after(
+    found: MachineConfigNode, node: Node, steps: Iterable[Step], now: str
+) -> dict[str, Any] | None:
+    """`status_patch` for several steps, one after the other, as one change."""
+    patch: dict[str, Any] | None = None
+    for step in steps:
+        if (taken := status_patch(found, node, step, now)) is not None:
+            patch = taken
+            status = msgspec.convert(taken, MachineConfigNodeStatus)
+            found = msgspec.structs.replace(found, status=status)
+    return patch
 
 
 def _advance(found: MachineConfigNode, step: Step, now: str) -> tuple[Condition, ...]:

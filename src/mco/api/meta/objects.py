@@ -81,6 +81,15 @@ class Object(APIStruct, frozen=True, kw_only=True):
         )
 
 
+def older(obj: Object, other: Object) -> bool:
+    """Whether both are the same object, `obj` an earlier version of it: versions of one object of one server
+    can be compared. What is no number is never older."""
+    versions = obj.metadata.resource_version, other.metadata.resource_version
+    if obj.metadata.uid != other.metadata.uid or not all(version.isdigit() for version in versions):
+        return False
+    return int(versions[0]) < int(versions[1])
+
+
 class LabelSelectorRequirement(APIStruct, frozen=True, kw_only=True):
     key: str
     operator: str

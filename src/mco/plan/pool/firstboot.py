@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mco.api import names
-from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
+from mco.plan.pool.nodes import Member, standing
 
 
-def custom_pool(node: Node, owner: Callable[[str], str | None]) -> str | None:
+def custom_pool(member: Member, owner: Callable[[str], str | None]) -> str | None:
     """The custom pool whose config the node was born with, if its labels were never applied.
 
     `owner` tells for the name of a MachineConfig which pool its first owner reference names."""
-    born_with = node.metadata.annotation(names.FIRST_PIVOT_CONFIG)
-    if not born_with or node.metadata.annotation(names.CUSTOM_POOL_LABELS_APPLIED) is not None:
-        return None
-    pool = owner(born_with)
+    born_with = standing(member).born_with
+    pool = owner(born_with) if born_with else None
     return None if pool in (None, names.MASTER, names.WORKER) else pool
 
 

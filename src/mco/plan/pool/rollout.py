@@ -9,7 +9,7 @@ recovery): it changes nothing on a node that never got away.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -18,9 +18,10 @@ from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput
 from mco.plan.pool import nodes as state
+from mco.plan.pool import waiting as whys
+from mco.plan.pool.nodes import Member, Standing
+from mco.plan.pool.waiting import Why
 
-_NAMED = 10
-"""Nodes that a sentence names; of a large fleet it says how many others there are."""
 _PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
 
 
@@ -33,17 +34,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     taint: bool | None = None
     topology: str = ""
 
-    @property
-    def empty(self) -> bool:
-        return not self.target and self.taint is None and not self.topology
-
 
 class Rollout(msgspec.Struct, frozen=True, kw_only=True):
-    """One pass over a pool: the nodes to write, and for each node that has to move but may not, why."""
+    """One pass over a pool: the nodes to write, and for each node that has to move but may not, why.
+    `candidates`: the nodes that capacity would have allowed, whether or not it reaches for all of them."""
 
     config: str
     changes: tuple[Change, ...] = ()
-    waiting: Mapping[str, str] = msgspec.field(default_factory=dict)
+    waiting: Mapping[str, Why] = msgspec.field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[Node, ...]:
@@ -51,30 +50,33 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(change.node for change in self.changes if change.target)
 
 
-def plan(pool: MachineConfigPool, members: Sequence[Node], topology: str = "") -> Rollout:
-    """Decides one pass; `topology` is the control plane's, which daemons read from their Node. Raises
-    InvalidInput when `maxUnavailable` cannot be read."""
-    config = pool.spec.configuration.name
+def plan(
+    pool: MachineConfigPool,
+    members: Iterable[Member],
+    topology: str = "",
+    *,
+    deferred: str = "",
+    halted: Why | None = None,
+) -> Rollout:
+    """Decides one pass. `topology` is the control plane's, which daemons read from their Node. `deferred`: a
+    node that waits as long as others can go. `halted`: why nobody may move at all.
+
+    Raises InvalidInput when `maxUnavailable` cannot be read."""
+    config, standings = pool.spec.configuration.name, state.standings(members)
     if pool.spec.paused or pool.metadata.deletion_timestamp:
-        why = "its pool is paused" if pool.spec.paused else "its pool is being deleted"
-        waiting = {node.name: why for node in members if state.candidate(node, config)}
-        return Rollout(config=config, waiting=waiting)
-    limit = max_unavailable(pool, len(members))
-    targets, waiting = _choose(config, members, limit)
-    aimed = {node.name for node in targets}
-    others = [node for node in members if node.name not in aimed]
-    changes = [_change(node, config, True, topology) for node in targets]
-    changes += [_change(node, config, False, topology) for node in others]
-    return Rollout(config=config, changes=tuple(c for c in changes if not c.empty), waiting=waiting)
-
-
-def _change(node: Node, config: str, aimed: bool, topology: str) -> Change:
-    known = node.metadata.annotation(names.CONTROL_PLANE_TOPOLOGY)
-    return Change(
-        node=node,
-        target=aimed,
-        taint=(False if _has_taint(node) else None) if aimed else _taint(node, config),
-        topology=topology if topology != known else "",
+        why = whys.PAUSED if pool.spec.paused else whys.DELETED
+        return Rollout(config=config, waiting={m.name: why for m in standings if m.candidate(config)})
+    found = _Found(config, standings)
+    limit = max_unavailable(pool, len(standings))
+    chosen, waiting, candidates = _choose(found, limit, deferred, halted)
+    aimed = {m.name for m in chosen}
+    in_order = (*chosen, *(m for m in standings if m.name not in aimed))
+    changes = (_change(m, config, m.name in aimed, topology) for m in in_order)
+    return Rollout(
+        config=config,
+        changes=tuple(c for c in changes if c is not None),
+        waiting=waiting,
+        candidates=candidates,
     )
 
 
@@ -97,66 +99,75 @@ def max_unavailable(pool: MachineConfigPool, count: int) -> int:
     return value or 1
 
 
-def _choose(config: str, members: Sequence[Node], limit: int) -> tuple[tuple[Node, ...], dict[str, str]]:
-    returning = tuple(n for n in members if _returns(n, config))
-    names_returning = {node.name for node in returning}
-    moving = [n for n in members if n.name not in names_returning and state.candidate(n, config)]
-    busy = [n.name for n in members if state.unavailable(n)]
-    stuck = [n.name for n in members if state.failing(n) and not state.candidate(n, config)]
-    waiting = {n.name: reason for n in moving if (reason := _unready(n))}
-    ready = [n for n in moving if n.name not in waiting]
-    capacity = limit - len(busy) - len(stuck)
+class _Found:
+    """The nodes of a pool by what they mean for its rollout. `moving`: some are on their way right now."""
+
+    def __init__(self, config: str, members: Sequence[Standing]) -> None:
+        self.returning: list[Standing] = []
+        self.ready: list[Standing] = []
+        self.unready: list[Standing] = []
+        self.busy: list[str] = []
+        self.stuck: list[str] = []
+        self.moving = False
+        for member in members:
+            if member.unavailable:
+                self.busy.append(member.name)
+                self.moving = self.moving or not (member.done or member.degraded)
+            if not member.candidate(config):
+                if member.failing:
+                    self.stuck.append(member.name)
+            elif member.failing and member.current == config:
+                # It failed on its way elsewhere and still is where the pool wants it again.
+                self.returning.append(member)
+            else:
+                (self.unready if member.unready else self.ready).append(member)
+
+
+def _choose(
+    found: _Found, limit: int, deferred: str, halted: Why | None
+) -> tuple[list[Standing], dict[str, Why], tuple[str, ...]]:
+    """The nodes to send off, why the others wait, and the names of the candidates."""
+    waiting = {m.name: whys.not_ready(m.unready) for m in found.unready if m.unready}
+    if halted:
+        waiting |= dict.fromkeys((m.name for m in (*found.returning, *found.ready)), halted)
+        return [], waiting, ()
+    capacity = limit - len(found.busy) - len(found.stuck)
     if capacity <= 0:
-        waiting |= dict.fromkeys((n.name for n in ready), _no_capacity(limit, busy, stuck))
-        return returning, waiting
-    if len(ready) <= capacity:
-        return (*returning, *ready), waiting
-    in_turn = sorted(ready, key=_turn)
-    chosen, later = in_turn[:capacity], in_turn[capacity:]
-    why = f"maxUnavailable is {limit}; others go first: {_list([n.name for n in chosen])}"
-    waiting |= dict.fromkeys((n.name for n in later), why)
-    return (*returning, *chosen), waiting
+        why = whys.no_capacity(limit, found.busy, found.stuck, found.moving)
+        waiting |= dict.fromkeys((m.name for m in found.ready), why)
+        return found.returning, waiting, tuple(m.name for m in found.returning)
+    candidates = tuple(m.name for m in (*found.returning, *found.ready))
+    ready = found.ready
+    if deferred in candidates and len(candidates) > 1:
+        ready = [m for m in ready if m.name != deferred]
+        if len(ready) < len(found.ready):
+            waiting[deferred] = whys.operator_node([name for name in candidates if name != deferred])
+    if len(ready) > capacity:
+        in_turn = sorted(ready, key=_turn)
+        ready, later = in_turn[:capacity], in_turn[capacity:]
+        why = whys.others_first(limit, [m.name for m in ready])
+        waiting |= dict.fromkeys((m.name for m in later), why)
+    return [*found.returning, *ready], waiting, candidates
 
 
-def _returns(node: Node, config: str) -> bool:
-    """A node that failed on its way elsewhere and still is at the config that the pool wants again."""
-    return state.failing(node) and state.candidate(node, config) and state.current(node) == config
-
-
-def _unready(node: Node) -> str | None:
-    reason = state.unready(node)
-    return f"it is not ready: {reason}" if reason else None
-
-
-def _no_capacity(limit: int, busy: Sequence[str], stuck: Sequence[str]) -> str:
-    parts = [f"unavailable: {_list(busy)}"] if busy else []
-    parts += [f"failed on this config: {_list(stuck)}"] if stuck else []
-    return f"maxUnavailable is {limit}; " + "; ".join(parts) if parts else f"maxUnavailable is {limit}"
-
-
-def _list(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-    return ", ".join(nodes[:_NAMED]) + more
-
-
-def _turn(node: Node) -> tuple[bool, bool, str, str, str]:
+def _turn(member: Standing) -> tuple[bool, bool, str, str, str]:
     """Nodes that failed on an earlier config first; then zones in order, the oldest node of each first, nodes
     without a zone last."""
-    zone = node.metadata.label(names.ZONE_LABEL) or ""
-    return (not state.failing(node), not zone, zone, node.metadata.creation_timestamp or "", node.name)
+    metadata = member.node.metadata
+    zone = metadata.label(names.ZONE_LABEL) or ""
+    return (not member.failing, not zone, zone, metadata.creation_timestamp or "", member.name)
 
 
-def _has_taint(node: Node) -> bool:
-    return any(state.is_update_taint(taint) for taint in node.spec.taints or ())
-
-
-def _at_target(node: Node, config: str) -> bool:
-    images = (names.CURRENT_IMAGE, names.DESIRED_IMAGE)
-    both = all(node.metadata.annotation(key) is not None for key in images)
-    return state.desired(node) == config and not both
-
-
-def _taint(node: Node, config: str) -> bool | None:
-    """A node that waits carries the taint; it loses it when it is told to move, not when it arrives."""
-    wanted = not _at_target(node, config)
-    return None if wanted == _has_taint(node) else wanted
+def _change(member: Standing, config: str, aimed: bool, topology: str) -> Change | None:
+    """A node that waits carries the taint; it loses it when it is told to move, not when it arrives. None
+    when there is nothing to write."""
+    tainted = not aimed and (member.desired != config or member.layered)
+    news = topology if topology != member.topology else ""
+    if not aimed and tainted == member.tainted and not news:
+        return None
+    return Change(
+        node=member.node,
+        target=aimed,
+        taint=None if tainted == member.tainted else tainted,
+        topology=news,
+    )

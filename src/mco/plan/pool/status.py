@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import msgspec
 
 from mco.api import machineconfigpool as mcp
 from mco.api.controllerconfig import ControllerCertificate
-from mco.api.core import Node
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import CertExpiry, MachineConfigPool, PoolStatus, PoolSynchronizerStatus
 from mco.api.meta import conditions as cond
@@ -17,8 +16,17 @@ from mco.api.meta.conditions import Condition
 from mco.api.names import REASON
 from mco.base.text import quote
 from mco.plan.pool import nodes as state
+from mco.plan.pool.nodes import Member
 
 _API_SERVER_CA = "KubeAPIServerServingCAData"
+
+
+class Reports(Protocol):
+    """MachineConfigNodes by node, as a mapping or a cache has them."""
+
+    def get(self, key: str, /) -> MachineConfigNode | None: ...
+
+    def __contains__(self, key: object, /) -> bool: ...
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -35,25 +43,28 @@ class Counts(msgspec.Struct, frozen=True):
         return self.updated == self.machine and self.ready == self.machine and self.unavailable == 0
 
 
-def count(config: str, members: Sequence[Node]) -> Counts:
-    updated = [node for node in members if state.done_for(node, config)]
+def count(config: str, members: Sequence[Member]) -> Counts:
+    updated = ready = unavailable = degraded = 0
+    for member in state.standings(members):
+        if member.done_for(config):
+            updated += 1
+            ready += member.unready is None
+        unavailable += member.unavailable
+        degraded += member.degraded
     return Counts(
-        machine=len(members),
-        updated=len(updated),
-        ready=sum(1 for node in updated if state.unready(node) is None),
-        unavailable=sum(1 for node in members if state.unavailable(node)),
-        degraded=sum(1 for node in members if state.degraded(node)),
+        machine=len(members), updated=updated, ready=ready, unavailable=unavailable, degraded=degraded
     )
 
 
 def status(
     pool: MachineConfigPool,
-    members: Sequence[Node],
-    reports: Mapping[str, MachineConfigNode],
+    members: Sequence[Member],
+    reports: Reports,
     certificates: Sequence[ControllerCertificate],
     now: str,
 ) -> PoolStatus:
-    """The status that the pool should have; `reports` are MachineConfigNodes by node, `now` an RFC 3339 time.
+    """The status that the pool should have; `reports` has MachineConfigNodes by node, of other pools too;
+    `now` is an RFC 3339 time.
 
     Equal to the pool's own status, transition times included, when nothing changed."""
     counts = count(pool.spec.configuration.name, members)
@@ -89,8 +100,8 @@ def as_patch(new: PoolStatus) -> dict[str, Any]:
 
 def _conditions(
     pool: MachineConfigPool,
-    members: Sequence[Node],
-    reports: Mapping[str, MachineConfigNode],
+    members: Sequence[Member],
+    reports: Reports,
     counts: Counts,
 ) -> tuple[Condition, ...]:
     target = f"MachineConfig {pool.spec.configuration.name}"
@@ -107,19 +118,17 @@ def _conditions(
     return (updated, updating, broken, *_build_degraded(pool), _degraded(pool, broken))
 
 
-def _node_degraded(
-    members: Sequence[Node], reports: Mapping[str, MachineConfigNode], counts: Counts
-) -> Condition:
+def _node_degraded(members: Sequence[Member], reports: Reports, counts: Counts) -> Condition:
     if counts.degraded == 0:
         return _false(mcp.NODE_DEGRADED)
     said = []
-    for node in members:
-        report = (
-            cond.find(reports[node.name].status.conditions, "NodeDegraded") if node.name in reports else None
-        )
-        if report and report.status == cond.TRUE:
-            said.append(f"Node {node.name} is reporting: {quote(report.message)}")
-    reasons = {node.name: node.metadata.annotation(REASON) for node in members if state.degraded(node)}
+    for member in members:
+        report = reports.get(member.name)
+        found = cond.find(report.status.conditions, "NodeDegraded") if report else None
+        if found and found.status == cond.TRUE:
+            said.append(f"Node {member.name} is reporting: {quote(found.message)}")
+    broken = (member.node for member in state.standings(members) if member.degraded)
+    reasons = {node.name: node.metadata.annotation(REASON) for node in broken}
     texts = [f"Node {name} is reporting: {quote(reason)}" for name, reason in reasons.items() if reason]
     return Condition(
         type=mcp.NODE_DEGRADED,
@@ -147,14 +156,12 @@ def _degraded(pool: MachineConfigPool, broken: Condition) -> Condition:
     return _false(mcp.DEGRADED)
 
 
-def _synchronizer(
-    counts: Counts, members: Sequence[Node], reports: Mapping[str, MachineConfigNode]
-) -> PoolSynchronizerStatus:
+def _synchronizer(counts: Counts, members: Sequence[Member], reports: Reports) -> PoolSynchronizerStatus:
     """No pinned image sets are served yet, so every node that reports has what it was told to hold."""
     return PoolSynchronizerStatus(
         pool_synchronizer_type="PinnedImageSets",
         machine_count=counts.machine,
-        updated_machine_count=sum(1 for node in members if node.name in reports),
+        updated_machine_count=sum(1 for member in members if member.name in reports),
         ready_machine_count=counts.ready,
         available_machine_count=counts.machine - counts.unavailable,
         unavailable_machine_count=counts.unavailable,

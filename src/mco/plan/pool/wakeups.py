@@ -6,10 +6,13 @@ pass.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from mco.api import names
 from mco.api.core import Node
 from mco.api.machineconfignode import MachineConfigNode
-from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.machineconfigpool import NODE_DEGRADED, MachineConfigPool
+from mco.api.meta import conditions as cond
 from mco.plan.pool import nodes as state
 
 _PROTOCOL = (
@@ -28,8 +31,13 @@ def by_node(old: Node | None, new: Node | None) -> bool:
 
 
 def by_report(old: MachineConfigNode | None, new: MachineConfigNode | None) -> bool:
-    """A report counts by what it says, not by when it said it."""
+    """A report counts by what a pass reads of it: whose it is, and whether its node is broken."""
     return old is None or new is None or _report_facts(old) != _report_facts(new)
+
+
+def together(pools: Set[str]) -> set[str]:
+    """`pools`, and the masters beside their arbiters: they take turns, in the masters' pass."""
+    return {*pools, names.MASTER} if names.ARBITER in pools else set(pools)
 
 
 def all_pools(old: MachineConfigPool | None, new: MachineConfigPool | None) -> bool:
@@ -63,5 +71,5 @@ def _node_facts(node: Node) -> tuple[object, ...]:
 
 
 def _report_facts(report: MachineConfigNode) -> tuple[object, ...]:
-    conditions = tuple((c.type, c.status, c.reason, c.message) for c in report.status.conditions)
-    return report.spec.pool.name, report.spec.config_version.desired, conditions
+    broken = cond.find(report.status.conditions, NODE_DEGRADED)
+    return report.spec.pool.name, broken and (broken.status, broken.message)

@@ -9,6 +9,7 @@ import pytest
 from mco.api.core import Node
 from mco.base.errors import InvalidInput
 from mco.plan.pool import rollout
+from mco.plan.pool.rollout import Rollout
 from tests.factories import node, pool
 
 TAINT = {"key": "UpdateInProgress", "effect": "PreferNoSchedule"}
@@ -40,6 +41,10 @@ def nodes(*rows: Any) -> list[Node]:
         node(f"node-{i}", row[0], row[1], ready=row[2], state=row[3] if len(row) > 3 else "Done")
         for i, row in enumerate(rows)
     ]
+
+
+def texts(plan: Rollout) -> dict[str, str]:
+    return {name: why.text for name, why in plan.waiting.items()}
 
 
 D, W = "Degraded", "Working"
@@ -89,23 +94,23 @@ def test_candidates(limit: int, rows: list[Any], expected: list[str]) -> None:
 
 def test_every_node_that_has_to_wait_says_why() -> None:
     plan = rollout.plan(pool(maxUnavailable=4), nodes(*NINE))
-    assert plan.waiting == {
+    assert texts(plan) == {
         "node-5": "maxUnavailable is 4; others go first: node-3, node-4",
         "node-6": "maxUnavailable is 4; others go first: node-3, node-4",
     }
     plan = rollout.plan(pool(), nodes(("V0", "V0", False), ("V0", "V0", True)))
-    assert plan.waiting == {
+    assert texts(plan) == {
         "node-0": "it is not ready: node node-0 is reporting NotReady=False",
         "node-1": "maxUnavailable is 1; unavailable: node-0",
     }
     plan = rollout.plan(pool(paused=True), nodes(("V0", "V0", True)))
-    assert (plan.targets, plan.waiting) == ((), {"node-0": "its pool is paused"})
+    assert (plan.targets, texts(plan)) == ((), {"node-0": "its pool is paused"})
 
 
 def test_nodes_that_fail_on_the_target_use_up_capacity() -> None:
     plan = rollout.plan(pool(), nodes(("V0", "V1", True, D), ("V0", "V0", True)))
     assert plan.targets == ()
-    assert plan.waiting == {"node-1": "maxUnavailable is 1; failed on this config: node-0"}
+    assert texts(plan) == {"node-1": "maxUnavailable is 1; failed on this config: node-0"}
 
 
 def test_a_withdrawn_config_reaches_broken_nodes_at_no_cost() -> None:
@@ -167,6 +172,6 @@ def test_nodes_learn_the_topology_of_the_control_plane_once() -> None:
 
 def test_a_sentence_names_ten_nodes_and_counts_the_others() -> None:
     members = [node(f"w{number:03}", "V0") for number in range(100)]
-    reason = rollout.plan(pool(maxUnavailable="50%"), members).waiting["w099"]
+    reason = rollout.plan(pool(maxUnavailable="50%"), members).waiting["w099"].text
     first = ", ".join(f"w{number:03}" for number in range(10))
     assert reason == f"maxUnavailable is 50; others go first: {first} and 40 more"

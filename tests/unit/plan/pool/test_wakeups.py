@@ -53,11 +53,18 @@ def report(desired: str = "V1", at: str = "2026-01-01T00:00:00Z", **condition: A
     return msgspec.convert(body, MachineConfigNode)
 
 
-def test_a_report_wakes_by_what_it_says_not_by_when_it_said_it() -> None:
+def test_a_report_wakes_by_what_a_pass_reads_of_it() -> None:
     assert not wakeups.by_report(report(), report(at="2027-01-01T00:00:00Z"))
-    assert wakeups.by_report(report(), report(status="False"))
-    assert wakeups.by_report(report(), report("V2"))
+    assert not wakeups.by_report(report(), report("V2", status="False"))
+    broken = report(type="NodeDegraded", message="no space")
+    assert wakeups.by_report(report(), broken)
+    assert wakeups.by_report(broken, report(type="NodeDegraded", message="read-only"))
     assert wakeups.by_report(report(), None)
+
+
+def test_arbiters_wake_the_masters_with_whom_they_take_turns() -> None:
+    assert wakeups.together({"arbiter", "worker"}) == {"arbiter", "worker", "master"}
+    assert wakeups.together({"worker"}) == {"worker"}
 
 
 def test_nodes_change_hands_when_a_pool_selects_others() -> None:
