@@ -20,6 +20,10 @@ class Child:
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=log.parent
             )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def until(self, condition: Callable[[], bool]) -> None:
         """Waits for it. Raises AssertionError with the end of the log when it does not come true."""
         deadline = time.monotonic() + START_SECONDS

@@ -29,10 +29,12 @@ CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disrupti
 
 
 class RealServer:
-    """`folder` is empty at first; `kubeconfig` is an administrator's."""
+    """`folder` is empty at first; `kubeconfig` is an administrator's. What a test wrote need not survive a
+    crash of the machine; `durable` is for who measures what it costs when it must."""
 
-    def __init__(self, assets: Assets, folder: Path) -> None:
+    def __init__(self, assets: Assets, folder: Path, *, durable: bool = False) -> None:
         self._assets = assets
+        self._durable = durable
         self.folder = folder
         self.port, self._etcd_port, self._peer_port = _free_ports(3)
         self.authority = _write_keys(folder)
@@ -47,6 +49,11 @@ class RealServer:
     @property
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the API server and of etcd, while they run."""
+        return [child.pid for child in (self._apiserver, self._etcd) if child is not None]
 
     def mint_kubeconfig(self, user: str, *groups: str, url: str = "") -> bytes:
         """For somebody with a client certificate; `url` is another way to the server."""
@@ -80,8 +87,7 @@ class RealServer:
                 f"--listen-peer-urls=http://127.0.0.1:{self._peer_port}",
                 f"--initial-advertise-peer-urls=http://127.0.0.1:{self._peer_port}",
                 f"--initial-cluster=test=http://127.0.0.1:{self._peer_port}",
-                # What a test wrote need not survive a crash of the machine.
-                "--unsafe-no-fsync",
+                *(() if self._durable else ("--unsafe-no-fsync",)),
             ],
             self.folder / "etcd.log",
         )
