@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mco.api import names, resources
 from mco.base.errors import MCOError, Unsupported
+from mco.fleet.commands import ALONE
 from mco.kube.client import Client
 from mco.kube.config import load
 from tests.servers.assets import located
@@ -40,7 +41,7 @@ async def installed(folder: Path, *, real: bool) -> AsyncIterator[Installation]:
         kubeconfig, ca = await stack.enter_async_context(api)
         cluster = load(kubeconfig)
         client = await stack.enter_async_context(Client(cluster))
-        given = (f"--kubeconfig={kubeconfig}", "--log-level=error")
+        given = (f"--kubeconfig={kubeconfig}", "--log-level=error", ALONE)
         operator = ("operator", *given, f"--apiserver-url={cluster.server}", f"--ca={ca}")
         await stack.enter_async_context(_process(*operator))
         await _answers(client, resources.MACHINE_CONFIG_POOLS.path(names.WORKER))
