@@ -9,7 +9,7 @@ import msgspec
 
 from mco.api import names
 from mco.base.errors import Conflict, InvalidInput, MCOError, Unavailable
-from mco.daemon import firstboot, observe
+from mco.daemon import firstboot, leftovers, observe
 from mco.daemon.agent import Agent
 from mco.daemon.configs import Configs
 from mco.daemon.context import Context
@@ -68,6 +68,7 @@ class Daemon:
         """Until cancelled. Raises Conflict when another daemon has the machine, InvalidInput and Denied for
         what a person has to change."""
         with MachineLock(self._host.root):
+            leftovers.sweep(self._host.root, Journal(self._host.root))
             name = self._options.node_name or self._host.hostname()
             self._notifier.ready()
             with bound(node=name):
@@ -196,6 +197,7 @@ async def _first_boot(root: Path) -> bool:
     host = open_host(root)
     try:
         with MachineLock(host.root):
+            leftovers.sweep(host.root, Journal(host.root))
             while True:
                 try:
                     return firstboot.complete(host)

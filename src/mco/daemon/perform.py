@@ -18,7 +18,7 @@ from mco.daemon.transaction import ACTION, PERFORMED, POST, UNDONE, Mark
 from mco.host.journal import Journal
 from mco.host.machine import Host
 from mco.host.records import JournalState
-from mco.plan.node import policies
+from mco.plan.node import actions, policies
 from mco.plan.node.disruption import PostAction
 from mco.plan.node.steps import UpdatePlan
 from mco.runtime.logging import Logger
@@ -110,13 +110,7 @@ class Performer:
             context = act.Context(self._host, raw)
             for index, action in zip(transaction.indices(state, ACTION), plan.actions, strict=True):
                 self._interruptible()
-                if self._phase(index) != "applied":
-                    prepared = act.prepare(context, action)
-                    if prepared is None:
-                        continue
-                    self._journal.before(index, prepared.images, prepared.note)
-                    prepared.perform()
-                    self._journal.after(index)
+                self._act(context, index, action)
             for index in transaction.indices(state, POST):
                 self._interruptible()
                 self._post(index)
@@ -125,6 +119,23 @@ class Performer:
         except MCOError as error:
             self._fail(error)
         self._set_mark(PERFORMED)
+
+    def _act(self, context: act.Context, index: int, action: actions.AnyAction) -> None:
+        phase = self._phase(index)
+        if phase == "applied":
+            return
+        if phase == "started":
+            # A part of it may have happened, and not every action can be done over its own part.
+            self._take_back(index)
+        prepared = act.prepare(context, action)
+        if prepared is None:
+            return
+        self._journal.before(index, prepared.images, prepared.note)
+        prepared.perform()
+        self._journal.after(index)
+
+    def _take_back(self, index: int) -> None:
+        act.take_back(self._host, self._journal.images(index), self._need().actions[index].note)
 
     def _phase(self, index: int) -> str:
         return self._need().actions[index].phase
@@ -163,7 +174,7 @@ class Performer:
         for index in state.to_undo:
             entry = transaction.entry(state.actions[index])
             if entry.kind == ACTION:
-                act.take_back(self._host, self._journal.images(index), state.actions[index].note)
+                self._take_back(index)
             elif entry.kind == POST and entry.post is not None:
                 restarted.insert(0, entry.post)
             elif entry.kind == UNDONE:

@@ -15,6 +15,7 @@ from mco.host.commands import Commands
 from mco.host.root import Root
 
 _PASSWD = ("/etc/passwd", "/usr/lib/passwd")
+_SHADOW_FOLDER = "/etc"
 _GROUP = ("/etc/group", "/usr/lib/group")
 LOCKED = "*"
 """The hash of an account without a password (spec/daemon.md 6.12)."""
@@ -84,6 +85,8 @@ class Accounts:
         if self.password_hash(user) == wanted:
             return False
         self._commands.run("chpasswd", "-e", stdin=f"{user}:{wanted}\n")
+        # It syncs the new file, but not the name under which it puts it.
+        self._root.sync_folder(_SHADOW_FOLDER)
         return True
 
     def _rows(self, files: tuple[str, ...], width: int) -> Iterator[list[str]]:

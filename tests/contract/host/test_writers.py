@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from mco.host.root import Root
 from tests.contract.host.conftest import needs_root
-from tests.contract.host.recorder import Recorder, Step, after_power_loss
+from tests.contract.host.powerloss import PowerLoss, Tree, build
 
 
 def test_a_reader_sees_a_whole_file_while_others_write(root: Root) -> None:
@@ -58,61 +59,79 @@ def test_writers_may_make_the_same_folders(root: Root) -> None:
     assert all(root.list(f"/{count}/a/b") == ["w", "x", "y", "z"] for count in range(20))
 
 
-@pytest.fixture
-def recorder() -> Recorder:
-    return Recorder()
+class Losses(list[tuple[str, Tree]]):
+    """Every tree that a loss of power may leave, with how it comes about, change by change."""
+
+    def __call__(self, change: int, variant: str, tree: Tree) -> None:
+        self.append((f"{change}: {variant}", tree))
+
+    def contents(self, path: str) -> set[bytes | None]:
+        return {tree[path].data if path in tree else None for _, tree in self}
+
+
+class Forgetful(PowerLoss):
+    """Notes no syncs of files."""
+
+    def sync(self, fd: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            super().sync(fd)
 
 
 @needs_root
-@pytest.mark.parametrize("existing", [True, False])
-def test_at_no_point_does_a_loss_of_power_leave_half_a_file(
-    tmp_path: Path, recorder: Recorder, existing: bool
-) -> None:
-    path = str(tmp_path.resolve() / "etc" / "motd")
-    with Root(tmp_path, effects=recorder) as root:
-        if existing:
-            root.write("/etc/motd", b"old")
-        recorder.steps.clear()
+@pytest.mark.parametrize("existing", [b"old", None])
+def test_at_no_point_does_a_loss_of_power_leave_half_a_file(tmp_path: Path, existing: bytes | None) -> None:
+    if existing is not None:
+        with Root(tmp_path) as root:
+            root.write("/etc/motd", existing)
+    losses = Losses()
+    with Root(tmp_path, effects=PowerLoss(tmp_path, losses)) as root:
         root.write("/etc/motd", b"new", owner=(3, 3))
-    for end in range(len(recorder.steps) + 1):
-        assert after_power_loss(recorder.steps[:end], path) <= {"old", "new"}
-    assert after_power_loss(recorder.steps, path) == {"new"}
+        assert losses.contents("/etc/motd") == {existing, b"new"}
+        losses.clear()
+        root.write("/other", b"")
+    assert losses.contents("/etc/motd") == {b"new"}
 
 
 @needs_root
-def test_the_model_of_power_loss_notices_a_missing_sync(tmp_path: Path, recorder: Recorder) -> None:
-    path = str(tmp_path.resolve() / "motd")
-    with Root(tmp_path, effects=recorder) as root:
-        root.write("/motd", b"new")
-    unsynced = [step for step in recorder.steps if step.kind != "sync"]
-    assert after_power_loss(unsynced, path) == {"torn"}
-    forgotten = [step for step in recorder.steps if step.kind != "sync folder"]
-    assert after_power_loss(forgotten, path) == {"old", "new"}
+def test_the_model_of_power_loss_notices_a_missing_sync(tmp_path: Path) -> None:
+    losses = Losses()
+    with Root(tmp_path, effects=Forgetful(tmp_path, losses)) as root:
+        root.write("/motd", b"new!")
+    assert losses.contents("/motd") == {None, b"", b"ne", b"\0\0\0\0", b"new!"}
+    losses.clear()
+    power = PowerLoss(tmp_path, losses)
+    power.foreign = True
+    with Root(tmp_path, effects=power) as root:
+        root.write("/issue", b"new!")
+        losses.clear()
+        root.write("/etc/other", b"")
+    assert losses.contents("/issue") == {None, b"new!"}
 
 
 @needs_root
-def test_every_change_passes_the_layer_of_effects(tmp_path: Path, recorder: Recorder) -> None:
-    """What stands in the tree afterwards is what was recorded."""
-    with Root(tmp_path, effects=recorder) as root:
-        root.write("/a/b/f", b"1")
-        root.symlink("/a/l", "b/f")
-        root.mkdir("/c/d")
+def test_every_change_passes_the_layer_of_effects(tmp_path: Path) -> None:
+    """What stands in the tree afterwards is what was noted, and can be made again."""
+    losses = Losses()
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    power = PowerLoss(tree, losses)
+    with Root(tree, effects=power) as root:
+        root.write("/a/b/f", b"1", mode=0o640, owner=(1, 2))
+        root.symlink("/a/l", "b/f", owner=(1, 2))
+        root.mkdir("/c/d", 0o700)
         root.copy("/a/b/f", "/c/copy")
         root.remove("/a/l")
-    names: set[str] = set()
-    for step in recorder.steps:
-        names = _apply(names, step)
-    base = tmp_path.resolve()
-    assert names == {str(path) for path in base.rglob("*")}
+        root.symlink("/c/link", "nowhere")
+    noted = dict(power.trees())["names kept, contents kept"]
+    build(noted, tmp_path / "copy")
+    assert _listing(tmp_path / "copy") == _listing(tree)
 
 
-def _apply(names: set[str], step: Step) -> set[str]:
-    match step.kind:
-        case "create" | "symlink" | "mkdir":
-            return names | {step.path}
-        case "rename":
-            return (names - {step.path}) | {step.target}
-        case "remove":
-            return names - {step.path}
-        case _:
-            return names
+def _listing(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    found = {}
+    for path in folder.rglob("*"):
+        status = path.lstat()
+        data = os.fsencode(os.readlink(path)) if path.is_symlink() else b""
+        data = path.read_bytes() if path.is_file() else data
+        found[str(path.relative_to(folder))] = (status.st_mode, status.st_uid, status.st_gid, data)
+    return found
