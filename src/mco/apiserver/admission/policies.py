@@ -13,7 +13,7 @@ from mco.api.meta.selectors import selector
 from mco.apiserver import errors
 from mco.apiserver.admission.matching import Review, matches
 from mco.apiserver.admission.policy import Denial, Policy
-from mco.apiserver.cel.environment import Failure
+from mco.apiserver.cel.values import Failure
 from mco.apiserver.errors import StatusError
 from mco.apiserver.registry.catalog import Catalog
 from mco.apiserver.registry.served import Served

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +9,8 @@ import msgspec
 
 from mco.apiserver.admission.matching import Review
 from mco.apiserver.cel import environment
-from mco.apiserver.cel.environment import Failure, Program
+from mco.apiserver.cel.environment import Program
+from mco.apiserver.cel.values import Failure
 
 Obj = dict[str, Any]
 
@@ -85,13 +85,13 @@ class _Values:
             self._compute(name)
         needed = {**self._given, "variables": self._known}
         used = {node.name for node in program.checked.nodes() if node.kind == "ident"}
-        return program.run(environment.activation({k: v for k, v in needed.items() if k in used}))
+        return program.run({k: v for k, v in needed.items() if k in used}).value
 
     def _compute(self, name: str) -> None:
         if name in self._known or name not in self._programs:
             return
         try:
-            self._known[name] = _plain(self.of(self._programs[name]))
+            self._known[name] = self.of(self._programs[name])
         except Failure as failure:
             raise Failure(f'composited variable "{name}" fails to evaluate: {failure}') from None
 
@@ -135,22 +135,6 @@ def _variables_of(program: Program) -> list[str]:
         for node in program.checked.nodes()
         if node.kind == "select" and node.target is not None and node.target.name == "variables"
     ]
-
-
-def _plain(value: Any) -> Any:
-    """A value as the evaluator takes it back."""
-    match value:
-        case datetime.datetime():
-            return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        case datetime.timedelta():
-            return f"{value.total_seconds():f}s"
-        case dict():
-            return {key: _plain(entry) for key, entry in value.items()}
-        case list():
-            return [_plain(entry) for entry in value]
-        case bytearray():
-            return bytes(value)
-    return value
 
 
 def _request(review: Review) -> Obj:

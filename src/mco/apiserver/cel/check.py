@@ -1,6 +1,6 @@
-"""What the schema knows and the evaluator does not: fields that are not there, types of fields, times.
+"""What the schema knows and the compiler does not: fields that are not there, types of fields.
 
-The evaluator sees objects as maps. So a first pass over the parsed rule follows each selection through the
+The compiler sees objects as maps. So a first pass over the parsed rule follows each selection through the
 schema; the types that it finds go into the second compilation as variables with dotted names."""
 
 from __future__ import annotations
@@ -10,24 +10,19 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.apiserver.cel.declared import Declared
-from mco.apiserver.cel.environment import located
-from mco.apiserver.cel.syntax import Checked, Node, Wrap
+from mco.apiserver.cel.source import located
+from mco.apiserver.cel.syntax import Checked, Node
 
-_WRAPS: dict[str, Wrap] = {
-    "timestamp": ("timestamp", "string_to_timestamp"),
-    "duration": ("duration", "string_to_duration"),
-}
 _TEXT = Declared("string")
 _NUMBER = Declared("int")
 
 
 class Findings(msgspec.Struct):
-    """`problems` are texts with the ids of their nodes; `variables` dotted names with their types; `wraps`
-    nodes that are times in the schema and texts in the object; `types` what is known of each node."""
+    """`problems` are texts with the ids of their nodes; `variables` dotted names with their types;
+    `types` what is known of each node."""
 
     problems: list[tuple[int, str]] = msgspec.field(default_factory=list)
     variables: dict[str, str] = msgspec.field(default_factory=dict)
-    wraps: dict[int, Wrap] = msgspec.field(default_factory=dict)
     types: dict[int, Declared] = msgspec.field(default_factory=dict)
 
 
@@ -45,8 +40,6 @@ def _visit(node: Node, scope: Scope, findings: Findings) -> Declared | None:
     found = _typed(node, scope, findings)
     if found is not None:
         findings.types[node.id] = found
-        if found.kind in _WRAPS and node.kind in ("select", "ident", "call") and not node.test:
-            findings.wraps[node.id] = _WRAPS[found.kind]
     return found
 
 
@@ -65,7 +58,7 @@ def _typed(node: Node, scope: Scope, findings: Findings) -> Declared | None:
         case "_[_]" if below[0] is not None:
             return below[0].element
         case "_?_:_" if below[1] is not None and below[2] is not None:
-            return below[1] if below[1].kind == below[2].kind and below[1].kind not in _WRAPS else None
+            return below[1] if below[1].kind == below[2].kind else None
         case "_?._" if below[0] is not None and below[0].kind == "object":
             _field(node, str(node.args[1].value), below[0], findings)
     return None

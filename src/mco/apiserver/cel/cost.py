@@ -1,12 +1,11 @@
 """What an expression costs at most, by the estimate of the original: each step one, texts a tenth a byte.
 
-The sizes come from the schema when a rule is defined, and from the object when a rule runs."""
+The sizes come from the schema. What a rule really costs is counted when it runs (`spent`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
@@ -27,35 +26,6 @@ _SCALARS = frozenset({"bool", "int", "uint", "double", "timestamp", "duration"})
 _NUMBERS = frozenset({"bool", "int", "uint", "double", "object"})
 _OPAQUE = ("net.", "kubernetes.")
 
-SizeOf = Callable[[Declared], int]
-"""The most elements (or bytes) that the values of a place in the schema have."""
-
-
-def declared_size(declared: Declared) -> int:
-    return declared.most
-
-
-def measured(declared: Declared, *values: Any) -> SizeOf:
-    """The sizes in these values of the one type."""
-    sizes: dict[int, int] = {}
-    for value in values:
-        _measure(declared, value, sizes)
-    return lambda asked: sizes.get(id(asked), 0)
-
-
-def _measure(declared: Declared, value: Any, sizes: dict[int, int]) -> None:
-    if isinstance(value, str | bytes | list | dict):
-        size = len(value.encode()) if isinstance(value, str) else len(value)
-        sizes[id(declared)] = max(size, sizes.get(id(declared), 0))
-    if isinstance(value, dict):
-        for name, entry in value.items():
-            below = declared.fields.get(name) or declared.element
-            if below is not None:
-                _measure(below, entry, sizes)
-    elif isinstance(value, list) and declared.element is not None:
-        for entry in value:
-            _measure(declared.element, entry, sizes)
-
 
 class Sized(msgspec.Struct):
     """`size` of the value of a node whose cost was counted."""
@@ -64,21 +34,16 @@ class Sized(msgspec.Struct):
     size: int
 
 
-def estimate(
-    checked: Checked, types: Mapping[int, Declared], whole: Declared, size_of: SizeOf = declared_size
-) -> int:
+def estimate(checked: Checked, types: Mapping[int, Declared], whole: Declared) -> int:
     """The most that one evaluation costs. `whole` is the type of `self`."""
-    return _Estimate(checked, types, whole, size_of).of(checked.root).cost
+    return _Estimate(checked, types, whole).of(checked.root).cost
 
 
 class _Estimate:
-    def __init__(
-        self, checked: Checked, types: Mapping[int, Declared], whole: Declared, size_of: SizeOf
-    ) -> None:
+    def __init__(self, checked: Checked, types: Mapping[int, Declared], whole: Declared) -> None:
         self._whole = whole
         self._kinds = checked.types
         self._types = types
-        self._size_of = size_of
         self._locals: dict[str, int] = {}
 
     def of(self, node: Node) -> Sized:
@@ -105,10 +70,10 @@ class _Estimate:
     def _size(self, node: Node) -> int:
         declared = self._types.get(node.id)
         if declared is not None:
-            return 0 if declared.kind in _NUMBERS else self._size_of(declared)
+            return 0 if declared.kind in _NUMBERS else declared.most
         if node.kind == "ident":
             # Even of the names of types, by the way that the original looks sizes up.
-            return 0 if self._whole.kind in _NUMBERS else self._size_of(self._whole)
+            return 0 if self._whole.kind in _NUMBERS else self._whole.most
         kind = self._kinds.get(node.id, "dyn")
         return 1 if kind in _SCALARS or kind.startswith(_OPAQUE) else UNBOUNDED
 
@@ -123,8 +88,8 @@ class _Estimate:
         if node.target.kind == "list":
             item = max((self.of(each).size for each in node.target.args), default=0)
         elif inner is not None:
-            item = 0 if inner.kind in _NUMBERS else self._size_of(inner)
-        self._locals[node.accumulator] = begin.size if initial.kind == "constant" else over.size
+            item = 0 if inner.kind in _NUMBERS else inner.most
+        self._locals[node.accumulator] = over.size if initial.kind in ("list", "map") else begin.size
         if node.second:
             self._locals |= {node.name: 1, node.second: item}
         elif node.name not in self._locals:
@@ -146,7 +111,8 @@ class _Estimate:
         """Of the call itself, without its arguments: cost, and size of the result."""
         first = sizes[0] if sizes else 0
         scan = _scaled(first, _TEXT_FACTOR)
-        result = 1 if self._kinds.get(node.id) in _SCALARS else UNBOUNDED
+        kind = self._kinds.get(node.id, "dyn")
+        result = 1 if kind in _SCALARS or kind.startswith(_OPAQUE) else UNBOUNDED
         match node.name:
             case "_&&_" | "_||_" | "dyn":
                 return int(node.name == "dyn"), first if node.name == "dyn" else 1
@@ -158,11 +124,11 @@ class _Estimate:
             case "_+_" if self._kinds.get(node.id) not in _SCALARS:
                 return _scaled(sum(sizes), _TEXT_FACTOR), sum(sizes)
             case "@in":
-                kind = self._kinds.get(node.args[1].id)
-                return (1 if kind == "map" else sizes[1]), 1
+                is_map = self._kinds.get(node.args[1].id) == "map"
+                return (1 if is_map else sizes[1]), 1
             case "_[_]":
                 # Of an element that nothing is known of, the original takes the size of the whole.
-                return 1, self._size(node) if node.id in self._types else self._size_of(self._whole)
+                return 1, self._size(node) if node.id in self._types else self._whole.most
             case "startsWith" | "endsWith":
                 return _scaled(sizes[1], _TEXT_FACTOR), 1
             case "matches" | "find" | "findAll" if node.target is not None:
@@ -181,7 +147,7 @@ class _Estimate:
             case "join":
                 over = self._types.get(node.target.id) if node.target else None
                 one = over.element if over else None
-                joined = UNBOUNDED if one is None else first * (self._size_of(one) + 1)
+                joined = UNBOUNDED if one is None else first * (one.most + 1)
                 return _scaled(joined, _TEXT_FACTOR), joined
             case "size" | "_[?_]" | "_?._":
                 return 1, result

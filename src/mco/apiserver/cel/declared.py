@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+
+from mco.apiserver.cel import times
 
 Schema = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -115,6 +118,7 @@ def _object(schema: Schema, *, whole: bool) -> Declared | None:
     fields: dict[str, Declared] = {}
     converted: dict[str, tuple[str, Convert | None]] = {}
     least, hidden = 2, False
+    nullable = frozenset(name for name, sub in properties.items() if sub.get("nullable"))
     for name, sub in properties.items():
         field = declare(sub, whole=_embedded(sub))
         word = escaped(name)
@@ -128,14 +132,14 @@ def _object(schema: Schema, *, whole: bool) -> Declared | None:
         if name in (schema.get("required") or ()) and "default" not in sub:
             least += len(name) + field.least + 4
     keep = frozenset(properties) if hidden or schema.get("x-kubernetes-preserve-unknown-fields") else None
-    return Declared("object", fields, least=least, convert=_fields(converted, keep))
+    return Declared("object", fields, least=least, convert=_fields(converted, keep, nullable))
 
 
 def _text(schema: Schema) -> Declared:
     form = schema.get("format", "")
     kind = _FORMS.get(form, "string")
+    convert = _CONVERSIONS.get(form)
     if form in _TEXT_BYTES:
-        convert = _midnight if form == "date" else None
         return Declared(kind, most=_TEXT_BYTES[form], least=_TEXT_LEAST[form], convert=convert)
     longest = schema.get("maxLength")
     if longest is not None:
@@ -144,24 +148,33 @@ def _text(schema: Schema) -> Declared:
         most = max(len(str(value).encode()) for value in schema["enum"])
     else:
         most = REQUEST_BYTES - 2
-    return Declared(kind, most=most, least=2, convert=_bytes if kind == "bytes" else None)
+    return Declared(kind, most=most, least=2, convert=convert)
 
 
 def _double(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _midnight(value: Any) -> Any:
-    return f"{value}T00:00:00Z" if isinstance(value, str) else value
+def _parsed(parse: Callable[[str], Any]) -> Convert:
+    """Of a text; what is none, or has another form, stays as it is."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse(value)
+        except (ValueError, binascii.Error):
+            return value
+
+    return convert
 
 
-def _bytes(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return base64.b64decode(value, validate=True)
-    except binascii.Error:
-        return value
+_CONVERSIONS: dict[str, Convert] = {
+    "byte": _parsed(functools.partial(base64.b64decode, validate=True)),
+    "duration": _parsed(times.duration),
+    "date": _parsed(lambda text: times.timestamp(f"{text}T00:00:00Z")),
+    "date-time": _parsed(times.timestamp),
+}
 
 
 def _each(convert: Convert | None) -> Convert | None:
@@ -178,9 +191,12 @@ def _values(convert: Convert | None) -> Convert | None:
     )
 
 
-def _fields(converted: dict[str, tuple[str, Convert | None]], keep: frozenset[str] | None) -> Convert | None:
-    """Renames and converts some fields; with `keep`, other ones than these are not seen."""
-    if not converted and keep is None:
+def _fields(
+    converted: dict[str, tuple[str, Convert | None]], keep: frozenset[str] | None, nullable: frozenset[str]
+) -> Convert | None:
+    """Renames and converts some fields; with `keep`, other ones than these are not seen, and neither is null
+    in those that may be null."""
+    if not converted and keep is None and not nullable:
         return None
 
     def convert(value: Any) -> Any:
@@ -188,7 +204,7 @@ def _fields(converted: dict[str, tuple[str, Convert | None]], keep: frozenset[st
             return value
         result = {}
         for name, entry in value.items():
-            if keep is not None and name not in keep:
+            if (keep is not None and name not in keep) or (entry is None and name in nullable):
                 continue
             word, below = converted.get(name, (name, None))
             result[word or name] = entry if below is None else below(entry)

@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import msgspec
 
-from mco.apiserver.cel import lists, network, numbers, text
+from mco.apiserver.cel import formatting, lists, network, numbers, text, urls, versions
+from mco.apiserver.cel.values import Implementation
 
-Implementation = Callable[..., Any]
-
-_ORDERED = ("int", "double", "string", "bool", "bytes", "duration", "timestamp")
+_ORDERED = ("int", "uint", "double", "string", "bool", "bytes", "duration", "timestamp")
 
 
 class Overload(msgspec.Struct, frozen=True):
@@ -36,8 +32,10 @@ def _each(kinds: tuple[str, ...], gives: str, implementation: Implementation) ->
     return tuple(_member(f"list<{kind}>", gives or kind, implementation) for kind in kinds)
 
 
-_IP, _CIDR, _URL = network.IP, network.CIDR, network.URL
-_QUANTITY, _SEMVER, _FORMAT = numbers.QUANTITY, numbers.SEMVER, text.FORMAT
+_IP, _CIDR, _URL = network.IP, network.CIDR, urls.URL
+_QUANTITY, _SEMVER, _FORMAT = numbers.QUANTITY, versions.SEMVER, text.FORMAT
+TYPES = (_IP, _CIDR, _URL, _QUANTITY, _SEMVER)
+"""Those that expressions may name."""
 
 FUNCTIONS: dict[str, tuple[Overload, ...]] = {
     "isIP": (_plain("string", "bool", network.is_ip),),
@@ -61,17 +59,17 @@ FUNCTIONS: dict[str, tuple[Overload, ...]] = {
     ),
     "masked": (_member(_CIDR, _CIDR, network.masked),),
     "prefixLength": (_member(_CIDR, "int", network.prefix_length),),
-    "isURL": (_plain("string", "bool", network.is_url),),
-    "url": (_plain("string", _URL, network.url),),
-    "getScheme": (_member(_URL, "string", network.scheme),),
-    "getHost": (_member(_URL, "string", network.host),),
-    "getHostname": (_member(_URL, "string", network.hostname),),
-    "getPort": (_member(_URL, "string", network.port),),
-    "getEscapedPath": (_member(_URL, "string", network.escaped_path),),
-    "getQuery": (_member(_URL, "map<string,list<string>>", network.query),),
+    "isURL": (_plain("string", "bool", urls.is_url),),
+    "url": (_plain("string", _URL, urls.url),),
+    "getScheme": (_member(_URL, "string", urls.scheme),),
+    "getHost": (_member(_URL, "string", urls.host),),
+    "getHostname": (_member(_URL, "string", urls.hostname),),
+    "getPort": (_member(_URL, "string", urls.port),),
+    "getEscapedPath": (_member(_URL, "string", urls.escaped_path),),
+    "getQuery": (_member(_URL, "map<string,list<string>>", urls.query),),
     "isQuantity": (_plain("string", "bool", numbers.is_quantity),),
     "quantity": (_plain("string", _QUANTITY, numbers.quantity),),
-    "sign": (_member(_QUANTITY, "int", numbers.sign),),
+    "sign": (_plain(_QUANTITY, "int", numbers.sign),),
     "isInteger": (_member(_QUANTITY, "bool", numbers.is_integer),),
     "asInteger": (_member(_QUANTITY, "int", numbers.as_integer),),
     "asApproximateFloat": (_member(_QUANTITY, "double", numbers.as_float),),
@@ -95,20 +93,29 @@ FUNCTIONS: dict[str, tuple[Overload, ...]] = {
         _member(f"{_QUANTITY} {_QUANTITY}", "int", numbers.compare),
         _member(f"{_SEMVER} {_SEMVER}", "int", numbers.compare),
     ),
-    "isSemver": (_plain("string", "bool", numbers.is_semver),),
-    "semver": (_plain("string", _SEMVER, numbers.semver),),
-    "major": (_member(_SEMVER, "int", numbers.major),),
-    "minor": (_member(_SEMVER, "int", numbers.minor),),
-    "patch": (_member(_SEMVER, "int", numbers.patch),),
+    "isSemver": (
+        _plain("string", "bool", versions.is_semver),
+        _plain("string bool", "bool", versions.is_semver),
+    ),
+    "semver": (
+        _plain("string", _SEMVER, versions.semver),
+        _plain("string bool", _SEMVER, versions.semver),
+    ),
+    "major": (_member(_SEMVER, "int", versions.major),),
+    "minor": (_member(_SEMVER, "int", versions.minor),),
+    "patch": (_member(_SEMVER, "int", versions.patch),),
     "find": (_member("string string", "string", text.find),),
     "findAll": (
         _member("string string", "list<string>", text.find_all),
         _member("string string int", "list<string>", text.find_all),
     ),
-    "isSorted": _each((*_ORDERED, "dyn"), "bool", lists.is_sorted),
-    "sum": _each(("int", "double", "duration", "dyn"), "", lists.total),
-    "min": _each((*_ORDERED, "dyn"), "", lists.smallest),
-    "max": _each((*_ORDERED, "dyn"), "", lists.largest),
+    "optional.unwrap": (_plain("list<dyn>", "list<dyn>", lists.unwrapped),),
+    "unwrapOpt": (_member("list<dyn>", "list<dyn>", lists.unwrapped),),
+    "lists.range": (_plain("int", "list<int>", lists.numbers),),
+    "isSorted": _each(_ORDERED, "bool", lists.is_sorted),
+    "sum": _each(("int", "uint", "double", "duration"), "", lists.total),
+    "min": _each(_ORDERED, "", lists.smallest),
+    "max": _each(_ORDERED, "", lists.largest),
     "indexOf": (
         _member("list<dyn> dyn", "int", lists.index_of),
         _member("string string", "int", lists.index_of),
@@ -119,12 +126,12 @@ FUNCTIONS: dict[str, tuple[Overload, ...]] = {
         _member("string string", "int", lists.last_index_of),
         _member("string string int", "int", lists.last_index_of),
     ),
-    "distinct": _each((*_ORDERED, "dyn"), "list<dyn>", lists.distinct),
+    "distinct": (_member("list<dyn>", "list<dyn>", lists.distinct),),
     "flatten": (
         _member("list<dyn>", "list<dyn>", lists.flatten),
         _member("list<dyn> int", "list<dyn>", lists.flatten),
     ),
-    "sort": _each((*_ORDERED, "dyn"), "list<dyn>", lists.sort),
+    "sort": tuple(_member(f"list<{kind}>", f"list<{kind}>", lists.sort) for kind in _ORDERED),
     "slice": (_member("list<dyn> int int", "list<dyn>", lists.part),),
     "reverse": (_member("list<dyn>", "list<dyn>", lists.backwards),),
     "charAt": (_member("string int", "string", text.char_at),),
@@ -147,19 +154,13 @@ FUNCTIONS: dict[str, tuple[Overload, ...]] = {
         _member("list<string>", "string", text.join),
         _member("list<string> string", "string", text.join),
     ),
-    "format": (_member("string list<dyn>", "string", text.formatted),),
-    "strings.quote": (_plain("string", "string", text.quoted),),
+    "format": (_member("string list<dyn>", "string", formatting.formatted),),
+    "strings.quote": (_plain("string", "string", formatting.quoted),),
     "validate": (_member(f"{_FORMAT} string", "list<string>", text.violations),),
+    "format.named": (_plain("string", _FORMAT, text.format_by_name),),
     **{f"format.{name}": (_plain("", _FORMAT, text.named_format(name)),) for name in text.FORMATS},
 }
 
 MEMBERS = frozenset(
     name for name, overloads in FUNCTIONS.items() if any(overload.member for overload in overloads)
 )
-
-
-def overloads() -> Iterator[tuple[str, int, Overload]]:
-    """Each with the function's name and its number in it."""
-    for name, of_name in FUNCTIONS.items():
-        for number, overload in enumerate(of_name):
-            yield name, number, overload

@@ -2,58 +2,75 @@
 
 from __future__ import annotations
 
-import datetime
+import functools
 import itertools
 from typing import Any
 
+from mco.apiserver.cel.operators import OPERATORS
+from mco.apiserver.cel.values import NONE, Failure, Maybe, equal, order
+
 
 def is_sorted(values: list[Any]) -> bool:
-    return all(_ordered(left, right) for left, right in itertools.pairwise(values))
+    return all(order(left, right) <= 0 for left, right in itertools.pairwise(values))
 
 
 def total(values: list[Any]) -> Any:
-    if not values:
-        return 0
-    if isinstance(values[0], datetime.timedelta):
-        return sum(values, datetime.timedelta())
-    if not all(_number(value) for value in values):
-        raise ValueError("no such overload")
-    return sum(values)
+    return functools.reduce(OPERATORS["_+_"], values) if values else 0
 
 
 def smallest(values: list[Any]) -> Any:
-    return _extreme("min", values, least=True)
+    return _extreme("min", values, -1)
 
 
 def largest(values: list[Any]) -> Any:
-    return _extreme("max", values, least=False)
+    return _extreme("max", values, 1)
+
+
+def first(values: list[Any]) -> Maybe:
+    return Maybe((values[0],)) if values else NONE
+
+
+def last(values: list[Any]) -> Maybe:
+    return Maybe((values[-1],)) if values else NONE
+
+
+def unwrapped(values: list[Any]) -> list[Any]:
+    """What is in those optional values that have something."""
+    return [value.held[0] for value in values if value.held]
+
+
+def numbers(count: int) -> list[int]:
+    """From zero on."""
+    return list(range(count))
 
 
 def index_of(values: list[Any] | str, wanted: Any, start: int = 0) -> int:
     if isinstance(values, str):
-        if not 0 <= start <= len(values):
+        if start < 0:
             raise ValueError(f"index out of range: {start}")
         return values.find(wanted, start)
-    return next((i for i, value in enumerate(values) if _same(value, wanted)), -1)
+    return next((i for i, value in enumerate(values) if equal(value, wanted)), -1)
 
 
 def last_index_of(values: list[Any] | str, wanted: Any, end: int | None = None) -> int:
     if isinstance(values, str):
-        if end is not None and not 0 <= end <= len(values):
+        if end is not None and end < 0:
             raise ValueError(f"index out of range: {end}")
         return values.rfind(wanted) if end is None else values.rfind(wanted, 0, end + len(wanted))
-    return next((i for i in range(len(values) - 1, -1, -1) if _same(values[i], wanted)), -1)
+    return next((i for i in range(len(values) - 1, -1, -1) if equal(values[i], wanted)), -1)
 
 
 def distinct(values: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for value in values:
-        if not any(_same(value, other) for other in kept):
+        if not any(equal(value, other) for other in kept):
             kept.append(value)
     return kept
 
 
 def flatten(values: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise ValueError("level must be non-negative")
     flat: list[Any] = []
     for value in values:
         flat += flatten(value, depth - 1) if isinstance(value, list) and depth > 0 else [value]
@@ -61,13 +78,15 @@ def flatten(values: list[Any], depth: int = 1) -> list[Any]:
 
 
 def sort(values: list[Any]) -> list[Any]:
-    if not is_comparable(values):
-        raise ValueError("list elements must have the same type")
-    return sorted(values)
+    return sorted_by(values, values)
 
 
-def is_comparable(values: list[Any]) -> bool:
-    return len({type(value) for value in values}) <= 1
+def sorted_by(values: list[Any], keys: list[Any]) -> list[Any]:
+    """Raises Failure for keys without an order among them."""
+    if len({type(key) for key in keys}) > 1:
+        raise Failure("list elements must have the same type")
+    ordered = functools.cmp_to_key(order)
+    return [values[index] for index in sorted(range(len(values)), key=lambda index: ordered(keys[index]))]
 
 
 def part(values: list[Any], start: int, end: int) -> list[Any]:
@@ -84,28 +103,11 @@ def backwards(values: list[Any]) -> list[Any]:
     return values[::-1]
 
 
-def _extreme(name: str, values: list[Any], *, least: bool) -> Any:
+def _extreme(name: str, values: list[Any], wanted: int) -> Any:
     if not values:
         raise ValueError(f"{name} called on empty list")
     found = values[0]
     for value in values[1:]:
-        smaller, larger = (value, found) if least else (found, value)
-        if _ordered(smaller, larger):
+        if order(value, found) == wanted:
             found = value
     return found
-
-
-def _ordered(left: Any, right: Any) -> bool:
-    if type(left) is not type(right) and not (_number(left) and _number(right)):
-        raise ValueError("no such overload")
-    return bool(left <= right)
-
-
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, bool) != isinstance(right, bool):
-        return False
-    return bool(left == right)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

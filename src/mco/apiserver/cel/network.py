@@ -1,25 +1,16 @@
-"""Addresses, networks and URLs of the Kubernetes CEL library.
-
-A value of a type that CEL itself does not have is a map with one key, the name of the type."""
+"""Addresses and networks of the Kubernetes CEL library."""
 
 from __future__ import annotations
 
 import ipaddress
 from typing import Any
-from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-Opaque = dict[str, Any]
+from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Opaque
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-IP, CIDR, URL = "net.IP", "net.CIDR", "kubernetes.URL"
-
-
-def content(value: Opaque, kind: str) -> str:
-    """What is in a value of that type. Raises ValueError for a value of another one."""
-    if kind not in value:
-        raise ValueError("no such overload")
-    return str(value[kind])
+IP, CIDR = "net.IP", "net.CIDR"
 
 
 def parse_ip(text: str) -> Address:
@@ -39,19 +30,28 @@ def parse_ip(text: str) -> Address:
 
 def parse_cidr(text: str) -> tuple[Address, Network]:
     """The address as written, and its network."""
-    address, slash, length = text.partition("/")
-    plain = length.isascii() and length.isdigit() and (length == "0" or not length.startswith("0"))
+    address, slash, length = text.rpartition("/")
+    problem = "no '/'"
+    if slash:
+        problem = _length_problem(address, length)
     try:
-        if not slash or not plain:
-            raise ValueError
-        return parse_ip(address), ipaddress.ip_network(text, strict=False)
+        found = parse_ip(address) if not problem else None
     except ValueError as error:
         if "IPv4-mapped" in str(error):
             raise ValueError(f'IPv4-mapped IPv6 address "{text}" is not allowed') from None
+        problem = str(error).partition("conversion from string: ")[2] or str(error)
+    if problem or found is None:
         raise ValueError(
-            f'network address parse error during conversion from string: netip.ParsePrefix("{text}"): '
-            "not a prefix"
-        ) from None
+            "network address parse error during conversion from string: network address parse error during "
+            f'conversion from string: netip.ParsePrefix("{text}"): {problem}'
+        )
+    return found, ipaddress.ip_network(text, strict=False)
+
+
+def _length_problem(address: str, length: str) -> str:
+    if not length.isascii() or not length.isdigit() or (len(length) > 1 and length.startswith("0")):
+        return f'bad bits after slash: "{length}"'
+    return "prefix length out of range" if int(length) > (128 if ":" in address else 32) else ""
 
 
 def is_ip(text: str) -> bool:
@@ -65,8 +65,8 @@ def is_cidr(text: str) -> bool:
 def ip(value: str | Opaque) -> Opaque:
     """From text, or the address of a network."""
     if isinstance(value, str):
-        return {IP: str(parse_ip(value))}
-    return {IP: str(parse_cidr(content(value, CIDR))[0])}
+        return _address_value(parse_ip(value))
+    return _address_value(value.content[0])
 
 
 def is_canonical(text: str) -> bool:
@@ -109,12 +109,12 @@ def is_global_unicast(value: Opaque) -> bool:
 
 
 def cidr(text: str) -> Opaque:
-    address, network = parse_cidr(text)
-    return {CIDR: f"{address}/{network.prefixlen}"}
+    return _network_value(*parse_cidr(text))
 
 
 def masked(value: Opaque) -> Opaque:
-    return {CIDR: str(_network(value))}
+    network = _network(value)
+    return _network_value(network.network_address, network)
 
 
 def prefix_length(value: Opaque) -> int:
@@ -122,8 +122,13 @@ def prefix_length(value: Opaque) -> int:
 
 
 def contains_ip(value: Opaque, other: str | Opaque) -> bool:
-    address = parse_ip(other) if isinstance(other, str) else _address(other)
-    return address in _network(value)
+    if isinstance(other, str):
+        try:
+            return parse_ip(other) in _network(value)
+        except ValueError:
+            # So says the original of a text that is no address.
+            raise Failure(NO_OVERLOAD) from None
+    return _address(other) in _network(value)
 
 
 def contains_cidr(value: Opaque, other: str | Opaque) -> bool:
@@ -136,70 +141,22 @@ def contains_cidr(value: Opaque, other: str | Opaque) -> bool:
     )
 
 
-def text_of(value: Opaque) -> str:
-    return next((str(value[kind]) for kind in (IP, CIDR) if kind in value), "")
+def _address_value(address: Address) -> Opaque:
+    return Opaque(IP, address, str(address))
 
 
-def url(text: str) -> Opaque:
-    _split(text)
-    return {URL: text}
-
-
-def is_url(text: str) -> bool:
-    return _holds(_split, text)
-
-
-def scheme(value: Opaque) -> str:
-    return str(_split(content(value, URL)).scheme)
-
-
-def host(value: Opaque) -> str:
-    return str(_split(content(value, URL)).netloc.rpartition("@")[2])
-
-
-def hostname(value: Opaque) -> str:
-    name, bracket, _ = host(value).removeprefix("[").partition("]")
-    return name if bracket else name.partition(":")[0]
-
-
-def port(value: Opaque) -> str:
-    tail = host(value).rpartition("]")[2]
-    return tail.rpartition(":")[2] if ":" in tail else ""
-
-
-def escaped_path(value: Opaque) -> str:
-    return quote(unquote(_split(content(value, URL)).path), safe="/$&+,:;=@!'()*~-._")
-
-
-def query(value: Opaque) -> dict[str, list[str]]:
-    return parse_qs(_split(content(value, URL)).query, keep_blank_values=True)
-
-
-def _split(text: str) -> Any:
-    """An absolute URI, or an absolute path (as in the first line of an HTTP request)."""
-    problem = ""
-    parts = urlsplit(text)
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
-        problem = "net/url: invalid control character in URL"
-    elif not text:
-        problem = "empty url"
-    elif not parts.scheme and not text.startswith("/"):
-        problem = "invalid URI for request"
-    elif " " in parts.netloc or "\\" in parts.netloc:
-        problem = f'invalid character "{" " if " " in parts.netloc else chr(92)}" in host name'
-    elif (tail := parts.netloc.rpartition("]")[2].partition(":")[2]) and not tail.isdigit():
-        problem = f'invalid port ":{tail}" after host'
-    if problem:
-        raise ValueError(f'URL parse error during conversion from string: parse "{text}": {problem}')
-    return parts
+def _network_value(address: Address, network: Network) -> Opaque:
+    return Opaque(CIDR, (address, network), f"{address}/{network.prefixlen}")
 
 
 def _address(value: Opaque) -> Address:
-    return ipaddress.ip_address(content(value, IP))
+    address: Address = value.content
+    return address
 
 
 def _network(value: Opaque) -> Network:
-    return ipaddress.ip_network(content(value, CIDR), strict=False)
+    network: Network = value.content[1]
+    return network
 
 
 def _holds(parse: Any, text: str) -> bool:

@@ -1,53 +1,68 @@
-"""Quantities and semantic versions of the Kubernetes CEL library."""
+"""Quantities of the Kubernetes CEL library."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any
 
-from mco.apiserver.cel.network import Opaque, content
+from mco.apiserver.cel.values import Opaque
 
-QUANTITY, SEMVER = "kubernetes.Quantity", "kubernetes.Semver"
+QUANTITY = "kubernetes.Quantity"
 
 _QUANTITY = re.compile(
     r"([+-]?)(\d+\.?\d*|\.\d+)(?:(Ki|Mi|Gi|Ti|Pi|Ei)|([numkMGTPE]?)|[eE]([+-]?\d+))\Z", re.ASCII
 )
 _BINARY = {unit: 1024**power for power, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_UNITS = {exponent: unit for unit, exponent in _DECIMAL.items()}
 _INT64 = 2**63
-_SEMVER = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
-    r"(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?"
-    r"(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z",
-    re.ASCII,
-)
+_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
-def parse_quantity(text: str) -> Fraction:
-    """Raises ValueError for what is no quantity."""
+def quantity(text: str) -> Opaque:
+    """Equal quantities are equal, however they were written. Raises ValueError for what is none."""
     match = _QUANTITY.match(text)
     if match is None:
-        raise ValueError(
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )
+        raise ValueError(_RULE)
     sign, digits, binary, decimal, exponent = match.groups()
     factor = Fraction(_BINARY[binary]) if binary else Fraction(10) ** int(exponent or _DECIMAL[decimal or ""])
     value = Fraction(digits) * factor
-    return -value if sign == "-" else value
+    return _made(-value if sign == "-" else value, "Ki" if binary else "e" if exponent else "")
+
+
+def _made(amount: Fraction, form: str) -> Opaque:
+    """`form` is the family of the suffix: `Ki`, `e`, or none."""
+    return Opaque(QUANTITY, amount, _text(amount, form))
+
+
+def _text(amount: Fraction, form: str) -> str:
+    """In the shortest way that the family has; parts of a billionth are rounded up."""
+    if form == "Ki" and abs(amount) >= 1024:
+        number, power = -(-amount.numerator // amount.denominator), 0
+        while number % 1024 == 0 and power < len(_BINARY):
+            number, power = number // 1024, power + 1
+        return f"{number}{['', *_BINARY][power]}"
+    number, exponent = _tens(amount)
+    if form == "e":
+        return f"{number}e{exponent}" if exponent else str(number)
+    return f"{number}{_UNITS.get(exponent, f'e{exponent}')}"
+
+
+def _tens(amount: Fraction) -> tuple[int, int]:
+    """As a whole number and a power of ten, which is a multiple of three."""
+    nano = abs(amount) * 10**9
+    number, exponent = -(-nano.numerator // nano.denominator), -9
+    while number and number % 1000 == 0:
+        number, exponent = number // 1000, exponent + 3
+    return (-number if amount < 0 else number), exponent if number else 0
 
 
 def is_quantity(text: str) -> bool:
     try:
-        parse_quantity(text)
+        quantity(text)
     except ValueError:
         return False
     return True
-
-
-def quantity(text: str) -> Opaque:
-    """Equal quantities are equal, however they were written."""
-    return {QUANTITY: str(parse_quantity(text))}
 
 
 def sign(value: Opaque) -> int:
@@ -70,12 +85,16 @@ def as_float(value: Opaque) -> float:
     return float(_amount(value))
 
 
-def add(value: Opaque, other: Any) -> Opaque:
-    return {QUANTITY: str(_amount(value) + _amount(other))}
+def add(value: Opaque, other: Opaque | int) -> Opaque:
+    return _made(_amount(value) + _amount(other), _form(value, other))
 
 
-def sub(value: Opaque, other: Any) -> Opaque:
-    return {QUANTITY: str(_amount(value) - _amount(other))}
+def sub(value: Opaque, other: Opaque | int) -> Opaque:
+    return _made(_amount(value) - _amount(other), _form(value, other))
+
+
+def compare(value: Opaque, other: Opaque) -> int:
+    return int(value.content > other.content) - int(value.content < other.content)
 
 
 def is_less(value: Opaque, other: Opaque) -> bool:
@@ -86,50 +105,12 @@ def is_greater(value: Opaque, other: Opaque) -> bool:
     return compare(value, other) > 0
 
 
-def compare(value: Opaque, other: Opaque) -> int:
-    """Of two quantities, or of two versions."""
-    left: Any
-    right: Any
-    if SEMVER in value:
-        left, right = _precedence(value), _precedence(other)
-    else:
-        left, right = _amount(value), _amount(other)
-    return int(left > right) - int(left < right)
+def _form(value: Opaque, other: Opaque | int) -> str:
+    """A sum is written as its first part, unless that is nothing."""
+    like = value if value.content or isinstance(other, int) else other
+    assert isinstance(like, Opaque)
+    return "Ki" if like.shown.endswith("i") else "e" if "e" in like.shown else ""
 
 
-def is_semver(text: str) -> bool:
-    return _SEMVER.match(text) is not None
-
-
-def semver(text: str) -> Opaque:
-    if not is_semver(text):
-        raise ValueError(f"semver parse error: {text} is not a semantic version")
-    return {SEMVER: text}
-
-
-def major(value: Opaque) -> int:
-    return int(content(value, SEMVER).split(".")[0])
-
-
-def minor(value: Opaque) -> int:
-    return int(content(value, SEMVER).split(".")[1])
-
-
-def patch(value: Opaque) -> int:
-    match = _SEMVER.match(content(value, SEMVER))
-    assert match is not None
-    return int(match[3])
-
-
-def _precedence(value: Opaque) -> tuple[Any, ...]:
-    match = _SEMVER.match(content(value, SEMVER))
-    assert match is not None
-    before = match[4]
-    parts = tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (before or "").split(".") if part
-    )
-    return (int(match[1]), int(match[2]), int(match[3]), before is None, parts)
-
-
-def _amount(value: Any) -> Fraction:
-    return Fraction(value) if isinstance(value, int) else Fraction(content(value, QUANTITY))
+def _amount(value: Opaque | int) -> Fraction:
+    return Fraction(value) if isinstance(value, int) else value.content

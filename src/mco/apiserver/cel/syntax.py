@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from mco.apiserver.cel.values import UInt
+
 
 class Node(msgspec.Struct):
     """One expression. `kind` says which fields count:
@@ -15,7 +17,7 @@ class Node(msgspec.Struct):
     constant: `value`; ident: `name`; select: `name`, `target`, `test` for has(); call: `name`, `target` of a
     member function, `args`; list: `args`; map: `args`, keys and values in turns; fold, a comprehension:
     `name` and `second` the variables, `target` the range, `accumulator`, `args` as (initial, condition,
-    step, result)."""
+    step, result). `optional` are the elements or entries written with `?`, by number."""
 
     id: int
     kind: str = "constant"
@@ -26,6 +28,7 @@ class Node(msgspec.Struct):
     target: Node | None = None
     args: tuple[Node, ...] = ()
     test: bool = False
+    optional: frozenset[int] = frozenset()
 
 
 class Checked(msgspec.Struct):
@@ -85,9 +88,9 @@ def _node(data: bytes) -> Node:
             case 6:
                 _call(node, value)
             case 7:
-                node.kind, node.args = "list", tuple(_node(v) for n, v in _fields(value) if n == 1)
+                _list(node, value)
             case 8:
-                node.kind, node.args = "map", tuple(_entries(value))
+                _map(node, value)
             case 9:
                 _fold(node, value)
     return node
@@ -106,11 +109,24 @@ def _call(node: Node, data: bytes) -> None:
     node.args = tuple(_node(v) for n, v in fields if n == 3)
 
 
-def _entries(data: bytes) -> Iterator[Node]:
-    for number, entry in _fields(data):
-        if number == 2:
-            parts = dict(_fields(entry))
-            yield from (_node(parts[n]) for n in (3, 4) if n in parts)
+def _list(node: Node, data: bytes) -> None:
+    fields = list(_fields(data))
+    node.kind, node.args = "list", tuple(_node(v) for n, v in fields if n == 1)
+    node.optional = frozenset(_numbers(next((v for n, v in fields if n == 2), b"")))
+
+
+def _numbers(data: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(data):
+        value, at = _varint(data, at)
+        yield value
+
+
+def _map(node: Node, data: bytes) -> None:
+    entries = [dict(_fields(entry)) for number, entry in _fields(data) if number == 2]
+    node.kind = "map"
+    node.args = tuple(_node(entry[n]) for entry in entries for n in (3, 4))
+    node.optional = frozenset(index for index, entry in enumerate(entries) if entry.get(5))
 
 
 def _fold(node: Node, data: bytes) -> None:
@@ -124,10 +140,14 @@ def _fold(node: Node, data: bytes) -> None:
 def _constant(data: bytes) -> Any:
     for number, value in _fields(data):
         match number:
+            case 1:
+                return None
             case 2:
                 return bool(value)
             case 3:
                 return value - (1 << 64) if value >> 63 else value
+            case 4:
+                return UInt(value)
             case 6:
                 return value.decode()
             case _:
@@ -189,71 +209,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if not byte & 0x80:
             return result, at
         shift += 7
-
-
-Wrap = tuple[str, str]
-"""A function and the name of its overload, around an expression."""
-
-_CHILDREN = {5: (1,), 6: (1, 3), 7: (1,), 9: (2, 4, 5, 6, 7)}
-
-
-def wrapped(packed: bytes, wraps: dict[int, Wrap]) -> bytes:
-    """The serialized expression with calls around the nodes of these ids."""
-    envelope = dict(_fields(packed))
-    data = envelope[2]
-    fresh = max((node.id for node in decode(packed).nodes()), default=0) + 1
-    numbers = {at: fresh + index for index, at in enumerate(wraps)}
-    out = []
-    for number, value in _fields(data):
-        rebuilt = _rewritten(value, wraps, numbers) if number == 4 else value
-        out.append(_field(number, rebuilt))
-    for at, (_, overload) in wraps.items():
-        reference = _field(1, numbers[at]) + _field(2, _field(3, overload.encode()))
-        out.append(_field(2, reference))
-    kind: bytes = envelope[1]
-    return _field(1, kind) + _field(2, b"".join(out))
-
-
-def _rewritten(data: bytes, wraps: dict[int, Wrap], numbers: dict[int, int]) -> bytes:
-    """One expression, with all below it."""
-    out, at = [], 0
-    for number, value in _fields(data):
-        if number == 2:
-            at = value
-        if number in _CHILDREN:
-            value = _children(value, _CHILDREN[number], wraps, numbers)
-        elif number == 8:
-            entries = ((n, _children(v, (3, 4), wraps, numbers) if n == 2 else v) for n, v in _fields(value))
-            value = b"".join(_field(n, v) for n, v in entries)
-        out.append(_field(number, value))
-    if at not in wraps:
-        return b"".join(out)
-    call = _field(2, wraps[at][0].encode()) + _field(3, b"".join(out))
-    return _field(2, numbers[at]) + _field(6, call)
-
-
-def _children(
-    data: bytes, children: tuple[int, ...], wraps: dict[int, Wrap], numbers: dict[int, int]
-) -> bytes:
-    return b"".join(
-        _field(n, _rewritten(v, wraps, numbers) if n in children and isinstance(v, bytes) else v)
-        for n, v in _fields(data)
-    )
-
-
-def _field(number: int, value: Any) -> bytes:
-    if isinstance(value, int):
-        return _number(number << 3) + _number(value)
-    if isinstance(value, float):
-        return _number(number << 3 | 1) + struct.pack("<d", value)
-    raw: bytes = value
-    return _number(number << 3 | 2) + _number(len(raw)) + raw
-
-
-def _number(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import datetime
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from mco.apiserver.cel import network
-from mco.apiserver.cel.network import Opaque, content
+from mco.apiserver.cel import urls
+from mco.apiserver.cel.values import Failure, Opaque
 from mco.apiserver.schema.formats import check_of
 from mco.apiserver.schema.patterns import compile_pattern
 from mco.apiserver.strategies import names
@@ -70,88 +68,22 @@ def join(texts: list[Any], separator: str = "") -> str:
     return separator.join(texts)
 
 
-def quoted(text: str) -> str:
-    escapes = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
-    escapes |= {"\\": r"\\", '"': r"\""}
-    return '"' + "".join(escapes.get(c, c) for c in text) + '"'
-
-
-_DIRECTIVE = re.compile(r"%(?:\.(\d+))?([sdfebxXo%])|%")
-
-
-def formatted(text: str, values: list[Any]) -> str:
-    """`'%s is %d'.format([a, b])`."""
-    rest = list(values)
-
-    def one(match: re.Match[str]) -> str:
-        kind = match[2]
-        if kind is None:
-            raise ValueError("could not parse formatting clause: unrecognized formatting clause")
-        if kind == "%":
-            return "%"
-        if not rest:
-            raise ValueError(f"index {len(values)} out of range")
-        return _clause(kind, int(match[1]) if match[1] else 6, rest.pop(0))
-
-    return _DIRECTIVE.sub(one, text)
-
-
-def _clause(kind: str, precision: int, value: Any) -> str:
-    if kind == "s":
-        return shown(value)
-    if kind in "xX" and isinstance(value, str | bytes):
-        raw = value.encode() if isinstance(value, str) else value
-        return raw.hex().upper() if kind == "X" else raw.hex()
-    if isinstance(value, bool) and kind == "b":
-        return str(int(value))
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"error during formatting: no formatting of that value as %{kind}")
-    if kind in "fe":
-        return f"{value:.{precision}{kind}}"
-    if kind == "d":
-        return str(value)
-    return f"{int(value):{kind}}"
-
-
-def shown(value: Any) -> str:
-    """A value as `%s` shows it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case float():
-            return str(int(value)) if value.is_integer() else repr(value)
-        case bytes() | bytearray():
-            return bytes(value).decode(errors="replace")
-        case datetime.datetime():
-            return value.strftime("%Y-%m-%dT%H:%M:%SZ")
-        case datetime.timedelta():
-            return f"{value.total_seconds():g}s"
-        case Mapping():
-            parts = sorted((shown(k), shown(v)) for k, v in value.items())
-            return "{" + ", ".join(f"{k}: {v}" for k, v in parts) + "}"
-        case list():
-            return "[" + ", ".join(map(shown, value)) + "]"
-        case _:
-            return str(value)
-
-
 def find(text: str, pattern: str) -> str:
-    found = _compiled(pattern).search(text)
+    found = compiled(pattern).search(text)
     return found[0] if found else ""
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in _compiled(pattern).finditer(text)]
+    found = [match[0] for match in compiled(pattern).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Raises Failure for what is no pattern."""
     try:
         return compile_pattern(pattern)
     except re.error as error:
-        raise ValueError(f"Illegal regex: {error}") from None
+        raise Failure(f"error parsing regexp: {error}") from None
 
 
 def _dns1035(text: str) -> list[str]:
@@ -175,7 +107,7 @@ def _crd_format(form: str, problem: str) -> Callable[[str], list[str]]:
 
 
 def _uri(text: str) -> list[str]:
-    return [] if network.is_url(text) else [f'parse "{text}": invalid URI for request']
+    return [] if urls.is_url(text) else [f'parse "{text}": invalid URI for request']
 
 
 FORMATS: dict[str, Callable[[str], list[str]]] = {
@@ -196,13 +128,14 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
 
 
 def named_format(name: str) -> Callable[[], Opaque]:
-    return lambda: {FORMAT: name}
+    return lambda: Opaque(FORMAT, name)
+
+
+def format_by_name(name: str) -> Opaque | None:
+    """None for a name that nobody knows."""
+    return Opaque(FORMAT, name) if name in FORMATS else None
 
 
 def violations(form: Opaque, text: str) -> list[str]:
     """What is wrong with the text; nothing when it has the format."""
-    return FORMATS[content(form, FORMAT)](text)
-
-
-def encode(raw: bytes) -> str:
-    return base64.b64encode(bytes(raw)).decode()
+    return FORMATS[form.content](text)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from mco.apiserver import errors
 from mco.apiserver.cel import cost, environment
 from mco.apiserver.cel.declared import REQUEST_BYTES, Declared, declare
-from mco.apiserver.cel.environment import CompileError
+from mco.apiserver.cel.environment import CompileError, InstantiationError
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.validations import RULES, Compiled, compile_rule, has_rules, uses_old
 
@@ -17,6 +19,24 @@ Schema = Mapping[str, Any]
 
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _UNBOUNDED = 0
+_FIELDS = (
+    ("rule", ""),
+    ("message", ""),
+    ("messageExpression", ""),
+    ("reason", None),
+    ("fieldPath", ""),
+    ("optionalOldSelf", None),
+)
+_KINDS = {
+    "rule": ("bool", "", "cel expression must evaluate to a bool"),
+    "messageExpression": (
+        "string",
+        "messageExpression ",
+        "messageExpression must evaluate to a string",
+    ),
+}
+"""What an expression must give, what stands before its mistakes, and what is said of another result."""
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&"}
 _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
 
 
@@ -72,17 +92,15 @@ class _Checking:
 
     def _rule(self, rule: Mapping[str, Any], declared: Declared, place: str, cardinality: int) -> None:
         optional = rule.get("optionalOldSelf")
-        compiled = self._compiled(rule["rule"], declared, f"{place}.rule", "bool", optional=bool(optional))
+        compiled = self._compiled(rule, "rule", declared, place)
         if compiled is None:
             return
         times = cardinality or REQUEST_BYTES // (declared.least + 1)
         self._count(cost.times(compiled.cost, times), f"{place}.rule", "estimated rule cost")
         if rule.get("messageExpression"):
-            where = f"{place}.messageExpression"
-            message = self._compiled(
-                rule["messageExpression"], declared, where, "string", optional=bool(optional)
-            )
+            message = self._compiled(rule, "messageExpression", declared, place)
             if message is not None:
+                where = f"{place}.messageExpression"
                 self._count(message.cost, where, "estimated messageExpression cost")
         if uses_old(compiled):
             if self._uncorrelated:
@@ -96,22 +114,23 @@ class _Checking:
             self.causes.append(errors.invalid_value(f"{place}.optionalOldSelf", optional, detail))
 
     def _compiled(
-        self, source: str, declared: Declared, place: str, kind: str, *, optional: bool
+        self, rule: Mapping[str, Any], name: str, declared: Declared, place: str
     ) -> Compiled | None:
-        is_message = kind == "string"
+        """Of the rule, or of its message expression."""
+        kind, before, wrong = _KINDS[name]
+        detail = ""
         try:
-            compiled = compile_rule(source, declared, optional=optional)
+            compiled = compile_rule(rule[name], declared, optional=bool(rule.get("optionalOldSelf")))
+        except InstantiationError as error:
+            detail = error.message
         except CompileError as error:
-            words = "messageExpression compilation failed" if is_message else "compilation failed"
-            self.causes.append(_unshown(place, f"{words}: {error.message}"))
-            return None
-        if compiled.program.kind != kind:
-            words = "messageExpression must evaluate to a string"
-            self.causes.append(
-                _unshown(place, words if is_message else "cel expression must evaluate to a bool")
-            )
-            return None
-        return compiled
+            detail = f"{before}compilation failed: {error.message}"
+        else:
+            if compiled.program.kind == kind:
+                return compiled
+            detail = wrong
+        self.causes.append(_bad_rule(f"{place}.{name}", rule, detail))
+        return None
 
     def _count(self, amount: int, place: str, what: str) -> None:
         self._total += amount
@@ -135,9 +154,11 @@ class _Checking:
         ]
 
 
-def _unshown(place: str, detail: str) -> Cause:
-    """The real server prints the whole rule as the value; it is an object here as anywhere."""
-    return Cause("FieldValueInvalid", f"Invalid value: {detail}", place)
+def _bad_rule(place: str, rule: Mapping[str, Any], detail: str) -> Cause:
+    """The whole rule is printed, as the original has it in memory."""
+    fields = {name[0].upper() + name[1:]: rule.get(name, default) for name, default in _FIELDS}
+    shown = msgspec.json.encode(fields).decode().translate(_ESCAPES)
+    return Cause("FieldValueInvalid", f"Invalid value: {shown}: {detail}", place)
 
 
 def _shape(rule: Any, schema: Schema, place: str) -> list[Cause]:

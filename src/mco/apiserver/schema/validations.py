@@ -11,14 +11,15 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.cel import check, cost, environment
 from mco.apiserver.cel.declared import Declared, declare, in_order_of
-from mco.apiserver.cel.environment import CompileError, Failure, Program
+from mco.apiserver.cel.environment import CompileError, InstantiationError, Program
+from mco.apiserver.cel.evaluate import OutOfBudget
+from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.values import unchanged
 
 Schema = Mapping[str, Any]
 
 RULES = "x-kubernetes-validations"
-_CHEAP = 1_000
 _MESSAGE_BYTES = 5 * 1024
 _OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -27,11 +28,10 @@ _CANCELLED = "'operation cancelled: actual cost limit exceeded'"
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """`types` are what the schema says of the program's nodes; `cost` the most that it may be, by the
-    schema; `fields` those of `self` and `oldSelf` that it looks at, None: all."""
+    """`cost` is the most that it may be, by the schema; `fields` those of `self` and `oldSelf` that
+    it looks at, None: all."""
 
     program: Program
-    types: Mapping[int, Declared]
     cost: int
     fields: frozenset[str] | None
 
@@ -65,13 +65,15 @@ def compile_rule(source: str, declared: Declared, *, optional: bool) -> Compiled
         variables["oldSelf"] = declared.text
     problems = check.report(found.problems, parsed, source)
     try:
-        program = environment.compile_expression(source, variables, names, found.wraps)
+        program = environment.compile_expression(source, variables, names)
+    except InstantiationError:
+        raise
     except CompileError as error:
         raise CompileError("\n".join(dict.fromkeys((*problems, error.message)))) from None
     if problems:
         raise CompileError("\n".join(problems))
     estimate = cost.estimate(program.checked, found.types, declared)
-    return Compiled(program, found.types, estimate, _looked_at(program.checked))
+    return Compiled(program, estimate, _looked_at(program.checked))
 
 
 def _looked_at(parsed: Any) -> frozenset[str] | None:
@@ -83,7 +85,7 @@ def _looked_at(parsed: Any) -> frozenset[str] | None:
 
 
 def _is_self(node: Any) -> bool:
-    return node is not None and node.kind == "ident" and node.name in ("self", "oldSelf", "oldSelf__")
+    return node is not None and node.kind == "ident" and node.name in ("self", "oldSelf")
 
 
 def uses_old(compiled: Compiled) -> bool:
@@ -153,10 +155,6 @@ class Node:
         shown, before = self._shown(value), None if old is None else self._shown(old)
         if before is not None:
             before = in_order_of(self._declared, shown, before)
-        variables = {"self": shown, "oldSelf__": [] if before is None else [before]}
-        if before is not None:
-            variables["oldSelf"] = before
-        activation = environment.activation(variables)
         for rule in self.rules:
             if rule.uses_old and old is None and not rule.optional:
                 continue
@@ -164,53 +162,40 @@ class Node:
                 causes.append(self._unknown(path, _OUT_OF_BUDGET))
                 budget.left = -1
                 return
-            self._run_rule(rule, activation, (shown, before, value), path, budget, causes, same)
+            past = Maybe(() if before is None else (before,)) if rule.optional else before
+            self._run_rule(rule, {"self": shown, "oldSelf": past}, value, path, budget, causes, same)
             if budget.left < 0:
                 return
 
     def _run_rule(
         self,
         rule: Rule,
-        activation: Any,
-        values: tuple[Any, Any, Any],
+        variables: Mapping[str, Any],
+        value: Any,
         path: str,
         budget: Budget,
         causes: list[Cause],
         same: bool,
     ) -> None:
-        shown, before, value = values
-        spent = self._spent(rule.compiled, shown, before)
         name = rule.message or rule.text
-        if spent > cost.PER_CALL:
+        try:
+            result = rule.compiled.program.run(variables)
+        except OutOfBudget:
             detail = f"{_CANCELLED}: no further validation rules will be run due to call cost exceeds limit "
             causes.append(self._unknown(path, f"{detail}for rule: {name}"))
             budget.left = -1
             return
-        budget.left -= spent
-        try:
-            if rule.compiled.program.run(activation) is True:
-                return
         except Failure as failure:
-            detail = f"{failure} evaluating rule: {name}"
-            if str(failure).startswith("no such overload"):
-                detail = (
-                    f"'{failure}': call arguments did not match a supported operator, function or macro "
-                    f"signature for rule: {name}"
-                )
-            causes.append(self._unknown(path, detail))
+            causes.append(self._unknown(path, _failed(failure, name)))
+            return
+        budget.left -= result.cost
+        if result.value is True:
             return
         if same and not rule.uses_old:
             # Ratcheting: what was wrong already and is not touched stays.
             return
-        detail = _message(rule, activation) or rule.message or f"failed rule: {rule.text}"
+        detail = _message(rule, variables) or rule.message or f"failed rule: {rule.text}"
         causes.append(self._cause(f"{path}{rule.place}".lstrip("."), value, detail, rule.reason))
-
-    def _spent(self, compiled: Compiled, shown: Any, before: Any) -> int:
-        """By the schema where that is little, else by what is in the object."""
-        if compiled.cost <= _CHEAP:
-            return compiled.cost
-        sizes = cost.measured(self._declared, shown, before)
-        return cost.estimate(compiled.program.checked, compiled.types, self._declared, sizes)
 
     def _shown(self, value: Any) -> Any:
         if self._fields is not None and isinstance(value, dict):
@@ -295,13 +280,22 @@ def _expressions(rules: list[Rule]) -> Iterator[Compiled]:
             yield rule.expression
 
 
-def _message(rule: Rule, activation: Any) -> str:
+def _failed(failure: Failure, name: str) -> str:
+    if str(failure).startswith(NO_OVERLOAD):
+        return (
+            f"'{failure}': call arguments did not match a supported operator, function or macro signature "
+            f"for rule: {name}"
+        )
+    return f"{failure} evaluating rule: {name}"
+
+
+def _message(rule: Rule, variables: Mapping[str, Any]) -> str:
     """What the message expression says; empty when it fails or says nothing that can be used."""
     if rule.expression is None:
         return ""
     try:
-        text = rule.expression.program.run(activation)
-    except Failure:
+        text = rule.expression.program.run(variables).value
+    except (Failure, OutOfBudget):
         return ""
     text = text.strip() if isinstance(text, str) else ""
     return "" if "\n" in text or len(text.encode()) > _MESSAGE_BYTES else text
