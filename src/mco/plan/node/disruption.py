@@ -67,8 +67,8 @@ def in_cluster(old: Target, new: Target, changes: Changes, policies: DisruptionP
 
 
 def _system_reason(changes: Changes) -> str:
-    changed = [what for flag, what in _SYSTEM.items() if getattr(changes, flag)]
-    return f"{' and '.join(changed)} changed"
+    *others, last = (what for flag, what in _SYSTEM.items() if getattr(changes, flag))
+    return f"{', '.join(others)} and {last} changed" if others else f"{last} changed"
 
 
 def _reboot(why: str) -> Disruption:

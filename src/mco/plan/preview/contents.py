@@ -15,8 +15,8 @@ from mco.plan.preview import secrets
 
 MAX_BYTES: Final = 1 << 20
 MAX_LINES: Final = 20_000
-"""Of one side. Beyond that only sizes and digests are compared: nobody reads it, and finding the shortest
-difference takes quadratic time."""
+"""Of one side. Beyond that only sizes and digests are shown: nobody reads it, and to look for secrets and for
+the shortest difference would take long."""
 
 Kind = Literal["text", "binary", "large", "masked", "unreadable"]
 
@@ -50,9 +50,9 @@ def change(path: str, old: Source, new: Source) -> Contents | None:
     if before == after:
         return None
     sides = [data for data in (before, after) if data is not None]
-    if secrets.in_path(path) or any(map(secrets.in_contents, sides)):
-        return Contents(kind="masked")
-    kind = _kind(sides)
+    kind = _kind(path, sides)
+    if kind == "masked":
+        return Contents(kind=kind)
     text = _diff(path, before, after) if kind == "text" else ""
     return Contents(kind=kind, old=_side(before), new=_side(after), diff=text)
 
@@ -65,19 +65,21 @@ def _side(data: bytes | None) -> Side | None:
     return None if data is None else Side(len(data), hashlib.sha256(data).hexdigest())
 
 
-def _kind(sides: list[bytes]) -> Kind:
-    if any(b"\0" in data or not _is_text(data) for data in sides):
-        return "binary"
-    large = any(len(data) > MAX_BYTES or data.count(b"\n") > MAX_LINES for data in sides)
-    return "large" if large else "text"
+def _kind(path: str, sides: list[bytes]) -> Kind:
+    if secrets.in_path(path):
+        return "masked"
+    if any(len(data) > MAX_BYTES or data.count(b"\n") > MAX_LINES for data in sides):
+        return "large"
+    if any(map(secrets.in_contents, sides)):
+        return "masked"
+    return "text" if all(map(_is_text, sides)) else "binary"
 
 
 def _is_text(data: bytes) -> bool:
     try:
-        data.decode()
+        return "\0" not in data.decode()
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _diff(path: str, old: bytes | None, new: bytes | None) -> str:

@@ -20,12 +20,15 @@ _PATH: Final = re.compile(
     | \.(?:key|p12|pfx|jks|keystore|keytab|kdbx|psk|nmconnection|ovpn|ppk)$
     | (?:^|[-_./])key\.(?:pem|json|ya?ml|txt)$
     | /(?:secrets?|private|credentials?|wireguard)/
-    | (?:secret|passw(?:or)?d|passphrase|token|kubeconfig|private[-_.]?key|credentials?(?!-provider))[^/]*$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_NAME: Final = re.compile(
+    r"secret|passw(?:or)?d|passphrase|token|kubeconfig|private[-_.]?key|credentials?(?!-provider)",
+    re.IGNORECASE,
+)
 
-_NAMES: Final = rb"""(?:password|passwd|passphrase|pwd|secret|token|psk|credentials?
+_KEYS: Final = rb"""(?:password|passwd|passphrase|pwd|secret|token|psk|credentials?
     |(?:api|access|private|client|account|encryption|shared)[_-]?key(?:-?data)?)s?"""
 
 _CONTENTS: Final = re.compile(
@@ -42,8 +45,8 @@ _CONTENTS: Final = re.compile(
     | \b[a-z0-9]{6}\.[a-z0-9]{16}\b                      # bootstrap tokens
     | ://[^/\s:@]*:[^/\s@]+@
     | (?i:\b(?:bearer|basic)\s+[\w+/=.~-]{8,})
-    | (?i:[\w.-]*"""
-    + _NAMES
+    | (?i:"""
+    + _KEYS
     + rb"""["']?\s*[:=]\s*["']?[^\s"'{\[])
     """,
     re.VERBOSE,
@@ -52,7 +55,7 @@ _CONTENTS: Final = re.compile(
 
 def in_path(path: str) -> bool:
     """Whether what stands in a file of this path is a secret, whatever it looks like."""
-    return _PATH.search(path) is not None
+    return bool(_PATH.search(path) or _NAME.search(path.rpartition("/")[2]))
 
 
 def in_contents(data: bytes) -> bool:

@@ -183,7 +183,9 @@ def _change(name: str, change: Change[str] | Change[bool] | None) -> str:
 
 
 def _side(side: Side | None) -> str:
-    return f"{side.size} bytes, sha256 {side.sha256[:12]}" if side else "nothing"
+    if side is None:
+        return "nothing"
+    return f"{side.size} byte{'' if side.size == 1 else 's'}, sha256 {side.sha256[:12]}"
 
 
 def _user(user: UserChange) -> Iterator[str]:
