@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mco.apiserver.cel import cost, evaluate, library, literals, network, syntax
+from mco.apiserver.cel.frame import Frame, Step
 from mco.apiserver.cel.source import PRESENT, SORT_KEY, TEXT, Source, located
 from mco.apiserver.cel.values import Failure
 from mco.base.errors import InvalidInput
@@ -41,11 +42,11 @@ class Program(msgspec.Struct, frozen=True):
     source: str
     checked: syntax.Checked
     kind: str
-    _step: evaluate.Step
+    _step: Step
 
     def run(self, variables: Mapping[str, Any], limit: int = cost.PER_CALL) -> Result:
         """Raises Failure, and OutOfBudget when it would cost more than `limit`."""
-        frame = evaluate.Frame(variables, limit)
+        frame = Frame(variables, limit)
         value = self._step(frame)
         frame.check()
         return Result(value, frame.cost)

@@ -5,16 +5,16 @@ The parser and the type check are the compiler's (`environment`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from mco.apiserver.cel import functions, lists, spent, text
-from mco.apiserver.cel.operators import CONVERSIONS, OPERATORS, entry
-from mco.apiserver.cel.source import SORT_KEY
+from mco.apiserver.cel import functions, spent, text
+from mco.apiserver.cel.conversions import CONVERSIONS
+from mco.apiserver.cel.folds import choice, fold
+from mco.apiserver.cel.frame import Frame, Step
+from mco.apiserver.cel.operators import OPERATORS, entry
 from mco.apiserver.cel.syntax import Checked, Node
-from mco.apiserver.cel.values import NO_OVERLOAD, NONE, Failure, Maybe, TypeName, find
-
-Step = Callable[["Frame"], Any]
+from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe, TypeName, find
 
 TYPES = {
     name: TypeName(name)
@@ -24,26 +24,6 @@ TYPES = {
         *("net.IP", "net.CIDR", "kubernetes.URL", "kubernetes.Quantity", "kubernetes.Semver"),
     )
 }
-
-
-class OutOfBudget(Exception):
-    """The expression costs more than one call may."""
-
-
-class Frame:
-    """One evaluation: its variables, what it has cost, and what it may."""
-
-    __slots__ = ("cost", "limit", "names")
-
-    def __init__(self, names: Mapping[str, Any], limit: int) -> None:
-        self.names = dict(names)
-        self.cost = 0
-        self.limit = limit
-
-    def check(self) -> None:
-        """Raises OutOfBudget."""
-        if self.cost > self.limit:
-            raise OutOfBudget
 
 
 def plan(checked: Checked) -> Step:
@@ -64,7 +44,7 @@ def _step(node: Node) -> Step:
         case "map":
             return _map(node)
         case "fold":
-            return _fold(node)
+            return fold(node, _step)
     return _call(node)
 
 
@@ -167,7 +147,7 @@ def _call(node: Node) -> Step:
         case "_&&_" | "_||_":
             return _junction(steps[0], steps[1], decisive=node.name == "_||_")
         case "_?_:_":
-            return _choice(*steps)
+            return choice(*steps)
         case "@not_strictly_false":
             return _not_strictly_false(steps[0])
         case "or" | "orValue":
@@ -232,16 +212,6 @@ def _junction(left: Step, right: Step, *, decisive: bool) -> Step:
     return step
 
 
-def _choice(condition: Step, then: Step, otherwise: Step) -> Step:
-    def step(frame: Frame) -> Any:
-        decided = condition(frame)
-        if not isinstance(decided, bool):
-            raise Failure(NO_OVERLOAD)
-        return then(frame) if decided else otherwise(frame)
-
-    return step
-
-
 def _not_strictly_false(operand: Step) -> Step:
     def step(frame: Frame) -> bool:
         frame.cost += 1
@@ -263,103 +233,5 @@ def _either(first: Step, second: Step, *, whole: bool) -> Step:
         if not value.held:
             return second(frame)
         return value if whole else value.held[0]
-
-    return step
-
-
-def _fold(node: Node) -> Step:
-    assert node.target is not None
-    initial, condition, body, result = node.args
-    over = _step(node.target)
-    if (key := _sort_key(body)) is not None:
-        return _sorted(node.name, over, key)
-    begin, proceed, end = _step(initial), _step(condition), _step(result)
-    advance = _growing(body, node.accumulator) or _step(body)
-    names = (node.name, node.second, node.accumulator)
-
-    def step(frame: Frame) -> Any:
-        values = over(frame)
-        outer = {name: frame.names[name] for name in names if name in frame.names}
-        # A literal is shared between evaluations, and accumulators grow in place.
-        start = begin(frame)
-        frame.names[node.accumulator] = start.copy() if isinstance(start, list | dict) else start
-        try:
-            for first, second in _elements(values, both=bool(node.second)):
-                frame.check()
-                frame.names[node.name] = first
-                if node.second:
-                    frame.names[node.second] = second
-                if not _goes_on(proceed, frame):
-                    break
-                try:
-                    frame.names[node.accumulator] = advance(frame)
-                except Failure as failure:
-                    frame.names[node.accumulator] = failure
-            return end(frame)
-        finally:
-            for name in names:
-                frame.names.pop(name, None)
-            frame.names.update(outer)
-
-    return step
-
-
-def _elements(values: Any, *, both: bool) -> Any:
-    if isinstance(values, list):
-        return enumerate(values) if both else ((value, None) for value in values)
-    if isinstance(values, dict):
-        return values.items() if both else ((key, None) for key in values)
-    raise Failure(NO_OVERLOAD)
-
-
-def _goes_on(proceed: Step, frame: Frame) -> bool:
-    try:
-        return proceed(frame) is not False
-    except Failure:
-        return True
-
-
-def _growing(body: Node, accumulator: str) -> Step | None:
-    """The step of a fold that makes a list or a map, which grows in place; None for another one."""
-    if body.name == "_?_:_" and body.args[2].kind == "ident" and body.args[2].name == accumulator:
-        grow, condition = _growing(body.args[1], accumulator), _step(body.args[0])
-        return None if grow is None else _choice(condition, grow, _step(body.args[2]))
-    if body.kind != "call" or not body.args or body.args[0].name != accumulator:
-        return None
-    if body.name == "_+_" and body.args[1].kind == "list":
-        return _appending(_step(body.args[0]), _step(body.args[1]))
-    return None
-
-
-def _appending(accumulator: Step, more: Step) -> Step:
-    def step(frame: Frame) -> Any:
-        grown = accumulator(frame)
-        grown.extend(more(frame))
-        frame.cost += 1
-        return grown
-
-    return step
-
-
-def _sort_key(body: Node) -> Node | None:
-    if body.name == "_?_:_" and body.args[0].name == SORT_KEY:
-        return body.args[0].args[0]
-    return None
-
-
-def _sorted(name: str, over: Step, key: Node) -> Step:
-    key_of = _step(key)
-
-    def step(frame: Frame) -> list[Any]:
-        values = over(frame)
-        outer = frame.names.get(name, NONE)
-        keys = []
-        for value in values:
-            frame.names[name] = value
-            keys.append(key_of(frame))
-            frame.cost += spent.LIST + 1
-        frame.names[name] = outer
-        frame.cost += 1
-        return lists.sorted_by(values, keys)
 
     return step

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mco.apiserver.cel import times
-from mco.apiserver.cel.operators import text as text_of
+from mco.apiserver.cel.conversions import text as text_of
 from mco.apiserver.cel.values import Duration, Timestamp, is_number, tag_of
 
 _SPECIAL = ("NaN", "Infinity", "-Infinity")

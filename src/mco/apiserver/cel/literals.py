@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mco.apiserver.cel import formatting
-from mco.apiserver.cel.operators import CONVERSIONS
+from mco.apiserver.cel.conversions import CONVERSIONS
 from mco.apiserver.cel.syntax import Checked, Node
 from mco.apiserver.cel.values import Failure, tag_of
 from mco.apiserver.schema.patterns import compile_pattern

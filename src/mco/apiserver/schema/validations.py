@@ -12,7 +12,7 @@ from mco.apiserver import errors
 from mco.apiserver.cel import check, cost, environment
 from mco.apiserver.cel.declared import Declared, declare, in_order_of
 from mco.apiserver.cel.environment import CompileError, InstantiationError, Program
-from mco.apiserver.cel.evaluate import OutOfBudget
+from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.values import unchanged
