@@ -70,7 +70,8 @@ class Evictions:
         }
         path = resources.PODS.path(pod.name, namespace=pod.metadata.namespace, subresource="eviction")
         try:
-            await self._client.request("POST", path, body=body)
+            # Whoever is told to come again later is told why, too: that is worth more than another try.
+            await self._client.request("POST", path, body=body, patience=0.0)
         except NotFoundError:
             return None
         except APIError as error:

@@ -17,8 +17,8 @@ from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.controllers.masters")
-LOOK_AGAIN = 300.0
-"""Seconds."""
+LOOK_AGAIN, ASK_AGAIN = 300.0, 10.0
+"""Seconds: while there is no such kind, and while the server cannot say."""
 
 
 class MastersController:
@@ -52,19 +52,20 @@ class MastersController:
 
     async def follow(self) -> None:
         """Runs the cache as soon as the server has the kind, until cancelled."""
-        while not await self._served():
-            await self._clock.sleep(LOOK_AGAIN)
+        while (pause := await self._until_served()) is not None:
+            await self._clock.sleep(pause)
         await self.schedulers.run()
 
-    async def _served(self) -> bool:
+    async def _until_served(self) -> float | None:
+        """Seconds until the next question, None when the kind is there."""
         try:
             await self._client.request("GET", resources.SCHEDULERS.path(), params={"limit": "1"})
         except NotFoundError:
-            return False
+            return LOOK_AGAIN
         except MCOError as error:
             _log.warning("cannot ask for the Scheduler", error=str(error))
-            return False
-        return True
+            return ASK_AGAIN
+        return None
 
     def _schedulable(self) -> bool | None:
         """None when nobody said so; a Scheduler that was deleted counts as one that says no."""

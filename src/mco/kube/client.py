@@ -220,23 +220,24 @@ class Client:
         params: Mapping[str, str] | None = None,
         body: Body | None = None,
         content_type: str | None = None,
+        patience: float | None = None,
     ) -> bytes:
-        """Anything else: a subresource with a type of its own, discovery, `/version`."""
-        return await self._send(
-            Request(
-                method=method,
-                path=path,
-                params=tuple((params or {}).items()),
-                body=None if body is None else requests.encode(body),
-                content_type=content_type or requests.JSON_TYPE,
-                subject=path,
-            )
+        """Anything else: a subresource with a type of its own, discovery, `/version`. `patience` in place of
+        the client's, for those who have their own way of asking again."""
+        request = Request(
+            method=method,
+            path=path,
+            params=tuple((params or {}).items()),
+            body=None if body is None else requests.encode(body),
+            content_type=content_type or requests.JSON_TYPE,
+            subject=path,
         )
+        return await self._send(request, patience)
 
-    async def _send(self, request: Request) -> bytes:
+    async def _send(self, request: Request, patience: float | None = None) -> bytes:
         """One request, repeated where that is safe and the server or the network gives reason to."""
         loop = asyncio.get_running_loop()
-        give_up = loop.time() + self._patience
+        give_up = loop.time() + (self._patience if patience is None else patience)
         attempt = 0
         while True:
             attempt += 1

@@ -91,6 +91,7 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(f"{_READ} patch update delete", "nodes nodes/status"),
         Rule(f"{_READ} delete", "pods"),
         Rule("create", "pods/eviction"),
+        Rule(_READ, "daemonsets.apps schedulers.config.openshift.io"),
         Rule(f"{_READ} patch update delete", f"{_REQUESTS} {_REQUESTS}/approval {_REQUESTS}/status"),
         Rule(_READ, _LEASES, namespace=NODE_LEASES),
         Rule(_READ, "configmaps secrets", namespace=names.NAMESPACE),
