@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.assets import find
+from tests.servers.assets import find, version
 from tests.servers.real import RealServer, real_server
 
 
@@ -15,15 +15,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # Asked to end, the run ends the servers that it started, as it does on Ctrl+C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "only(server): a test of what just the embedded, or real, server does")
+    config.addinivalue_line("markers", "since(version): a test of what older real servers do not do")
     config.addinivalue_line("markers", "differs(server, reason): a known difference, which must exist")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Applies the markers to the tests that run against both servers."""
-    left_out = [item for item in items if _is_for_the_other(item)]
+    left_out = {item for item in items if _is_for_the_other(item) or _is_too_young(item)}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not _is_for_the_other(item)]
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         mark = item.get_closest_marker("differs")
         if mark is not None and mark.args[0] == _server(item):
@@ -45,3 +46,12 @@ def _server(item: pytest.Item) -> str:
 def _is_for_the_other(item: pytest.Item) -> bool:
     mark = item.get_closest_marker("only")
     return mark is not None and _server(item) not in ("", mark.args[0])
+
+
+def _is_too_young(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("since")
+    return mark is not None and _server(item) == "real" and _numbers(version()) < _numbers(mark.args[0])
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(".")]

@@ -157,6 +157,13 @@ class RealServer:
             self.folder / "controllers.log",
         )
 
+    def restart_controllers(self) -> None:
+        """They learn what kinds there are when they start, and then every half a minute."""
+        if self._controllers is not None:
+            self._controllers.kill()
+            self._controllers = None
+        self.start_controllers()
+
     def forget_history(self, revision: int) -> None:
         """Compacts etcd and restarts the API server, whose cache of the past goes with it."""
         self._etcd_call("kv/compaction", {"revision": revision, "physical": True})

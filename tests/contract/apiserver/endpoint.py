@@ -27,6 +27,11 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 Body = dict[str, Any]
 
 
+def without_type(message: str) -> str:
+    """Of an invalid object: servers before 1.36 print `"object"` where younger ones print nothing."""
+    return message.replace('Invalid value: "object": ', "Invalid value: ", 1)
+
+
 class Endpoint(abc.ABC):
     """A running server."""
 
@@ -47,6 +52,10 @@ class Endpoint(abc.ABC):
     @abc.abstractmethod
     def start_controllers(self) -> None:
         """From now on garbage is collected."""
+
+    @abc.abstractmethod
+    def restart_controllers(self) -> None:
+        """From now on they know the kinds that there are now."""
 
     @abc.abstractmethod
     def forget_history(self, revision: int) -> None:

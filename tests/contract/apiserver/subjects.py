@@ -28,6 +28,9 @@ class EmbeddedEndpoint(Endpoint):
     def start_controllers(self) -> None:
         """It has them inside."""
 
+    def restart_controllers(self) -> None:
+        """They look up each kind anew."""
+
     def forget_history(self, revision: int) -> None:
         self._server.core.store.compact(revision)
 
@@ -49,6 +52,9 @@ class RealEndpoint(Endpoint):
 
     def start_controllers(self) -> None:
         self._server.start_controllers()
+
+    def restart_controllers(self) -> None:
+        self._server.restart_controllers()
 
     def forget_history(self, revision: int) -> None:
         self._server.forget_history(revision)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.apiserver.definitions import CRDS, define, definition
-from tests.contract.apiserver.endpoint import Api, Body
+from tests.contract.apiserver.endpoint import Api, Body, without_type
 
 TEXT: Body = {"type": "string", "maxLength": 64}
 NUMBER: Body = {"type": "integer"}
@@ -262,7 +262,7 @@ async def test_rules_hold(api: Api, prefix: str, rule: str, spec: Body, holds: b
     assert (reply.status, reply.body["reason"]) == (422, "Invalid"), reply.body
     (cause,) = reply.body["details"]["causes"]
     assert (cause["field"], cause["reason"]) == ("spec", "FieldValueInvalid")
-    assert cause["message"] == f"Invalid value: failed rule: {rule}"
+    assert without_type(cause["message"]) == f"Invalid value: failed rule: {rule}"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ async def test_what_is_said_of_a_failure(api: Api, prefix: str, rule: Body, spec
     reply = await api.post(path, {"metadata": {"name": "a"}, "spec": GOOD | spec})
     (cause,) = reply.body["details"]["causes"]
     # What went wrong in a rule is told with the type of the value.
-    assert cause["message"].replace('"object": ', "") == f"Invalid value: {message}"
+    assert without_type(cause["message"]) == f"Invalid value: {message}"
 
 
 @pytest.mark.parametrize(
@@ -320,9 +320,10 @@ async def test_where_and_why(
     path = await define(api, ruled(prefix, {"rule": "self.size > 9", "message": "no"} | extra))
     reply = await api.post(path, {"metadata": {"name": "a"}, "spec": GOOD})
     (cause,) = reply.body["details"]["causes"]
-    assert (cause["field"], cause["reason"], cause["message"]) == (field, reason, message)
+    assert (cause["field"], cause["reason"], without_type(cause["message"])) == (field, reason, message)
 
 
+@pytest.mark.since("1.36")
 async def test_a_scalar_is_printed(api: Api, prefix: str) -> None:
     rule = {"rule": "self.startsWith('x')", "message": "must begin with x"}
     path = await define(api, ruled(prefix, name=TEXT | {"x-kubernetes-validations": [rule]}))
@@ -361,7 +362,8 @@ async def test_transitions(
     if not message:
         assert reply.status == 200, reply.body
         return
-    assert [c["message"] for c in reply.body["details"]["causes"]] == [f"Invalid value: {message}"]
+    (cause,) = reply.body["details"]["causes"]
+    assert without_type(cause["message"]) == f"Invalid value: {message}"
 
 
 async def test_optional_old_self_at_a_creation(api: Api, prefix: str) -> None:
@@ -377,8 +379,8 @@ async def test_elements_with_keys_have_a_past(api: Api, prefix: str) -> None:
     await api.create(path, {"metadata": {"name": "a"}, "spec": GOOD})
     parts = [{"id": "new", "count": 0}, {"id": "x", "count": 0}]
     reply = await api.patch(f"{path}/a", {"spec": {"parts": parts}})
-    causes = [(c["field"], c["message"]) for c in reply.body["details"]["causes"]]
-    assert causes == [("spec.parts[1]", "Invalid value: grows")]
+    (cause,) = reply.body["details"]["causes"]
+    assert (cause["field"], without_type(cause["message"])) == ("spec.parts[1]", "Invalid value: grows")
     parts = [{"id": "new", "count": 0}, {"id": "x", "count": 1}]
     assert (await api.patch(f"{path}/a", {"spec": {"parts": parts}})).status == 200
 
@@ -437,9 +439,9 @@ async def test_status_has_rules_of_its_own(api: Api, prefix: str) -> None:
     good = await api.patch(f"{path}/a/status", {"status": {"ready": 1, "all": 1}})
     assert good.status == 200
     bad = await api.patch(f"{path}/a/status", {"status": {"ready": 2}})
-    assert [(c["field"], c["message"]) for c in bad.body["details"]["causes"]] == [
-        ("status", "Invalid value: more ready than there are")
-    ]
+    (cause,) = bad.body["details"]["causes"]
+    assert cause["field"] == "status"
+    assert without_type(cause["message"]) == "Invalid value: more ready than there are"
 
 
 async def test_a_rule_that_runs_away_is_stopped(api: Api, prefix: str) -> None:
