@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from mco.api import columns, names
 from mco.api import gates as feature_gates
-from mco.api import names
+from mco.api.columns import Column
 from mco.api.crdschemas.containerruntimeconfig import CONTAINER_RUNTIME_CONFIG
 from mco.api.crdschemas.controllerconfig import CONTROLLER_CONFIG
 from mco.api.crdschemas.internalreleaseimage import INTERNAL_RELEASE_IMAGE, INTERNAL_RELEASE_IMAGE_ALPHA
@@ -21,31 +22,25 @@ from mco.api.crdschemas.machineosbuild import MACHINE_OS_BUILD
 from mco.api.crdschemas.machineosconfig import MACHINE_OS_CONFIG
 from mco.api.crdschemas.osimagestream import OS_IMAGE_STREAM, OS_IMAGE_STREAM_ALPHA
 from mco.api.crdschemas.pinnedimageset import PINNED_IMAGE_SET
+from mco.api.descriptions import configs, configuration, images, nodes
+from mco.api.descriptions.apply import Texts, described
 from mco.api.schema import string
-from mco.api.variants import Schema, gates_of, resolve, without_rules
+from mco.api.variants import Schema, gates_of, resolve
 
 OPERATOR_MANAGED_LABEL = "openshift.io/operator-managed"
 ALPHA = "v1alpha1"
-
-
-class Column(msgspec.Struct, frozen=True):
-    """A column of `kubectl get`; `priority` 1 is shown with `-o wide`."""
-
-    name: str
-    path: str
-    type: str = "string"
-    priority: int = 0
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """One kind. All of them are cluster-scoped and stored as v1; the schemas are marked (`api/variants`).
 
     `approval` is the pull request of the original's API that approved the kind: the value of an annotation.
-    `alpha` is the schema of v1alpha1 where that is served too."""
+    `alpha` is the schema of v1alpha1 where that is served too. `texts` describe the fields."""
 
     kind: str
     plural: str
     schema: Schema
+    texts: Texts
     approval: int
     alpha: Schema | None = None
     group: str = names.GROUP
@@ -64,17 +59,6 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         return gates_of(self.schema) | gates_of(self.alpha)
 
 
-def _condition(column: str, condition: str = "", priority: int = 0) -> Column:
-    return Column(column, f'.status.conditions[?(@.type=="{condition or column}")].status', priority=priority)
-
-
-def _annotation(key: str) -> str:
-    escaped = key.replace(".", r"\.")
-    return f".metadata.annotations.{escaped}"
-
-
-_AGE = Column("Age", ".metadata.creationTimestamp", "date")
-
 DEFINITIONS = (
     Definition(
         kind="MachineConfig",
@@ -83,11 +67,8 @@ DEFINITIONS = (
         status=False,
         approval=1453,
         schema=MACHINE_CONFIG,
-        columns=(
-            Column("GeneratedByController", _annotation(names.GENERATED_BY_CONTROLLER_VERSION)),
-            Column("IgnitionVersion", ".spec.config.ignition.version"),
-            _AGE,
-        ),
+        texts=configs.MACHINE_CONFIG,
+        columns=columns.MACHINE_CONFIG,
     ),
     Definition(
         kind="MachineConfigPool",
@@ -95,27 +76,22 @@ DEFINITIONS = (
         short_names=("mcp",),
         approval=1453,
         schema=MACHINE_CONFIG_POOL,
-        columns=(
-            Column("Config", ".status.configuration.name"),
-            *(_condition(name) for name in ("Updated", "Updating", "Degraded")),
-            Column("MachineCount", ".status.machineCount", "number"),
-            Column("ReadyMachineCount", ".status.readyMachineCount", "number"),
-            Column("UpdatedMachineCount", ".status.updatedMachineCount", "number"),
-            Column("DegradedMachineCount", ".status.degradedMachineCount", "number"),
-            _AGE,
-        ),
+        texts=configs.MACHINE_CONFIG_POOL,
+        columns=columns.MACHINE_CONFIG_POOL,
     ),
     Definition(
         kind="ControllerConfig",
         plural="controllerconfigs",
         approval=1453,
         schema=CONTROLLER_CONFIG,
+        texts=configs.CONTROLLER_CONFIG,
     ),
     Definition(
         kind="KubeletConfig",
         plural="kubeletconfigs",
         approval=1453,
         schema=KUBELET_CONFIG,
+        texts=configs.KUBELET_CONFIG,
     ),
     Definition(
         kind="ContainerRuntimeConfig",
@@ -123,6 +99,7 @@ DEFINITIONS = (
         short_names=("ctrcfg",),
         approval=1453,
         schema=CONTAINER_RUNTIME_CONFIG,
+        texts=configs.CONTAINER_RUNTIME_CONFIG,
     ),
     Definition(
         kind="MachineConfigNode",
@@ -131,44 +108,23 @@ DEFINITIONS = (
         short_names=("mcn",),
         approval=2255,
         schema=MACHINE_CONFIG_NODE,
-        columns=(
-            Column("PoolName", ".spec.pool.name"),
-            Column("DesiredConfig", ".spec.configVersion.desired"),
-            Column("CurrentConfig", ".status.configVersion.current"),
-            _condition("Updated"),
-            _AGE,
-            *(
-                _condition(name, priority=1)
-                for name in (
-                    "UpdatePrepared",
-                    "UpdateExecuted",
-                    "UpdatePostActionComplete",
-                    "UpdateComplete",
-                    "Resumed",
-                )
-            ),
-            _condition("UpdatedFilesAndOS", "AppliedFilesAndOS", 1),
-            _condition("CordonedNode", "Cordoned", 1),
-            _condition("DrainedNode", "Drained", 1),
-            _condition("RebootedNode", priority=1),
-            _condition("UncordonedNode", "Uncordoned", 1),
-        ),
+        texts=nodes.MACHINE_CONFIG_NODE,
+        columns=columns.MACHINE_CONFIG_NODE,
     ),
     Definition(
         kind="MachineOSConfig",
         plural="machineosconfigs",
         approval=2090,
         schema=MACHINE_OS_CONFIG,
+        texts=images.MACHINE_OS_CONFIG,
     ),
     Definition(
         kind="MachineOSBuild",
         plural="machineosbuilds",
         approval=2090,
         schema=MACHINE_OS_BUILD,
-        columns=(
-            *(_condition(name) for name in ("Prepared", "Building", "Succeeded", "Interrupted", "Failed")),
-            _AGE,
-        ),
+        texts=images.MACHINE_OS_BUILD,
+        columns=columns.MACHINE_OS_BUILD,
     ),
     Definition(
         kind="PinnedImageSet",
@@ -176,12 +132,14 @@ DEFINITIONS = (
         status=False,
         approval=2198,
         schema=PINNED_IMAGE_SET,
+        texts=images.PINNED_IMAGE_SET,
     ),
     Definition(
         kind="OSImageStream",
         plural="osimagestreams",
         approval=2555,
         schema=OS_IMAGE_STREAM,
+        texts=images.OS_IMAGE_STREAM,
         alpha=OS_IMAGE_STREAM_ALPHA,
     ),
     Definition(
@@ -189,6 +147,7 @@ DEFINITIONS = (
         plural="internalreleaseimages",
         approval=2510,
         schema=INTERNAL_RELEASE_IMAGE,
+        texts=images.INTERNAL_RELEASE_IMAGE,
         alpha=INTERNAL_RELEASE_IMAGE_ALPHA,
     ),
     Definition(
@@ -197,6 +156,7 @@ DEFINITIONS = (
         group=names.OPERATOR_GROUP,
         approval=1453,
         schema=MACHINE_CONFIGURATION,
+        texts=configuration.MACHINE_CONFIGURATION,
         labels=(),
     ),
 )
@@ -206,13 +166,9 @@ def definitions(
     wanted: Iterable[Definition] = DEFINITIONS,
     *,
     gates: Collection[str] = feature_gates.ALL,
-    rules: bool = False,
 ) -> tuple[dict[str, Any], ...]:
-    """The CustomResourceDefinition objects, ready to create, with these feature gates on.
-
-    Without `rules` they have no CEL rules: a server that cannot evaluate a rule refuses the definition."""
-    made = tuple(_object(definition, gates) for definition in wanted)
-    return made if rules else tuple(without_rules(body) for body in made)
+    """The CustomResourceDefinition objects, ready to create, with these feature gates on."""
+    return tuple(_object(definition, gates) for definition in wanted)
 
 
 def _object(definition: Definition, gates: Collection[str]) -> dict[str, Any]:
@@ -271,7 +227,7 @@ def _version(definition: Definition, name: str, schema: Schema) -> dict[str, Any
     whole |= schema.get("properties", {})
     version: dict[str, Any] = {
         "name": name,
-        "schema": {"openAPIV3Schema": {**schema, "properties": whole}},
+        "schema": {"openAPIV3Schema": described({**schema, "properties": whole}, definition.texts)},
         "served": True,
         "storage": name == names.VERSION,
     }
@@ -284,6 +240,8 @@ def _version(definition: Definition, name: str, schema: Schema) -> dict[str, Any
 
 def _column(column: Column) -> dict[str, Any]:
     shown: dict[str, Any] = {"jsonPath": column.path, "name": column.name, "type": column.type}
+    if column.description:
+        shown["description"] = column.description
     if column.priority:
         shown["priority"] = column.priority
     return shown

@@ -85,7 +85,7 @@ def digest(host: str = _HOST) -> Schema:
 
 
 def release_digest() -> Schema:
-    """The image of an internal release: a registry on the machine itself is a host too."""
+    """The image of a release that a node stores: the registry on the machine itself is a host too."""
     return digest(f"(localhost|{_HOST})")
 
 

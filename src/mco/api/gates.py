@@ -15,6 +15,7 @@ IRRECONCILABLE = "IrreconcilableMachineConfig"
 MUTABLE_TOPOLOGY = "MutableTopology"
 NO_REGISTRY = "NoRegistryClusterInstall"
 OS_STREAMS = "OSStreams"
+TLS_GROUPS = "TLSGroupPreferences"
 
 DEFAULT = frozenset(
     {
@@ -34,6 +35,7 @@ DEFAULT = frozenset(
 TECH_PREVIEW = DEFAULT | {
     GOMAXPROCS,
     IMAGE_MODE_STATUS,
+    TLS_GROUPS,
     "AWSEuropeanSovereignCloudInstall",
     "AzureDualStackInstall",
     "DyanmicServiceEndpointIBMCloud",  # the original spells it so

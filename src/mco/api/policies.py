@@ -47,7 +47,8 @@ class Parameter(msgspec.Struct, frozen=True):
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """`only` are (name, expression) pairs: requests for which one is false are none of its business.
 
-    `namespaced`: it is about objects in our namespace."""
+    `namespaced`: it is about objects in our namespace. `file` is what the original calls its manifest, where
+    that is not the policy's name."""
 
     name: str
     group: str
@@ -58,6 +59,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     parameter: Parameter | None = None
     only: tuple[tuple[str, str], ...] = ()
     namespaced: bool = False
+    file: str = ""
+
+    @property
+    def stem(self) -> str:
+        """What the names of its manifests begin with."""
+        return self.file or self.name
 
 
 _SELECTOR = "object.spec.machineConfigSelector"
@@ -88,6 +95,7 @@ POLICIES = (
     ),
     Policy(
         name="machineconfigpool-osimagestream-reference-validation",
+        file="machineconfigpool-osimagestream-reference",
         group=names.GROUP,
         resources=("machineconfigpools",),
         parameter=Parameter(names.API_VERSION, "OSImageStream", "cluster"),
@@ -102,6 +110,7 @@ POLICIES = (
     ),
     Policy(
         name="osimagestream-prevent-deletion",
+        file="osimagestream-deletion-guard",
         group=names.GROUP,
         resources=("osimagestreams",),
         operations=DELETES,
@@ -109,6 +118,7 @@ POLICIES = (
     ),
     Policy(
         name="machine-configuration-guards",
+        file="machineconfiguration-guards",
         group=names.OPERATOR_GROUP,
         resources=("machineconfigurations",),
         checks=(
@@ -120,6 +130,7 @@ POLICIES = (
     ),
     Policy(
         name="managed-bootimages-platform-check",
+        file="update-bootimages",
         group=names.OPERATOR_GROUP,
         resources=("machineconfigurations",),
         parameter=_INFRASTRUCTURE,
@@ -132,6 +143,7 @@ POLICIES = (
     ),
     Policy(
         name="managed-bootimages-cpms-platform-check",
+        file="update-bootimages-cpms",
         group=names.OPERATOR_GROUP,
         resources=("machineconfigurations",),
         parameter=_INFRASTRUCTURE,
@@ -186,6 +198,7 @@ POLICIES = (
     ),
     Policy(
         name="networkpolicy-prevent-deletion",
+        file="networkpolicy-deletion-guard",
         group="networking.k8s.io",
         resources=("networkpolicies",),
         operations=DELETES,
@@ -200,6 +213,7 @@ POLICIES = (
     ),
     Policy(
         name="networkpolicy-prevent-update",
+        file="networkpolicy-update-guard",
         group="networking.k8s.io",
         resources=("networkpolicies",),
         operations=("UPDATE",),

@@ -17,7 +17,7 @@ import msgspec
 Schema = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
-_BELOW = ("items", "additionalProperties")
+BELOW = ("items", "additionalProperties")
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -46,15 +46,6 @@ def resolve(schema: Schema, gates: Collection[str]) -> Schema:
     for gate in sorted(gates_of(schema) & set(gates)):
         result = _overlay(result, _partial(schema, gate))
     return result
-
-
-def without_rules(value: Any) -> Any:
-    """A copy without CEL rules, of a schema or of a whole definition: for servers that evaluate none."""
-    if isinstance(value, Mapping):
-        return {word: without_rules(sub) for word, sub in value.items() if word != RULES}
-    if isinstance(value, list):
-        return [without_rules(sub) for sub in value]
-    return value
 
 
 def _gates(value: Any) -> Iterator[str]:
@@ -87,7 +78,7 @@ def _partial(schema: Schema, gate: str) -> Schema:
 def _word(word: str, value: Any, gate: str) -> Any:
     if word == "properties":
         return {name: _partial(sub, gate) for name, part in value.items() for sub in _chosen(part, gate)}
-    if word in _BELOW and isinstance(value, dict):
+    if word in BELOW and isinstance(value, dict):
         return _partial(value, gate)
     if word == RULES:
         return [rule for part in value for rule in _chosen(part, gate)]
@@ -115,7 +106,7 @@ def _overlay(under: Schema, over: Schema) -> Schema:
             else (above.get(name) or below[name])
             for name in {**below, **above}
         }
-    for word in _BELOW:
+    for word in BELOW:
         if isinstance(under.get(word), dict) and isinstance(over.get(word), dict):
             result[word] = _overlay(under[word], over[word])
     return result

@@ -42,7 +42,7 @@ async def settle(client: Client, installation: Installation, clock: Clock) -> No
 
 async def _definitions(client: Client) -> None:
     """Our CRDs are ours alone: an existing one is brought to this version's schema."""
-    wanted = definitions(rules=True)
+    wanted = definitions()
     for body in wanted:
         await ensure.spec_equals(client, resources.CUSTOM_RESOURCE_DEFINITIONS, body)
     await asyncio.gather(*(_served(client, body["metadata"]["name"]) for body in wanted))

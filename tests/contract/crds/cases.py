@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
-
-from mco.api.crds import DEFINITIONS, definitions
 
 Body = dict[str, Any]
 Verb = Literal["create", "update", "status"]
@@ -25,9 +23,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """`stale`: the object is older than the schema, its first step met no validation.
-
-    `by_rule`: a rule decides, though no text of a rule shows it."""
+    """`stale`: the object is older than the schema, its first step met no validation."""
 
     id: str
     kind: str
@@ -35,13 +31,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     version: str = "v1"
     stale: bool = False
-    by_rule: bool = False
-
-    @property
-    def needs_rules(self) -> bool:
-        """Whether only a server that evaluates CEL rules can refuse what has to be refused."""
-        texts = (step.error in text for step in self.steps if step.error for text in RULE_TEXTS)
-        return self.by_rule or any(texts)
 
     @property
     def object_name(self) -> str:
@@ -93,19 +82,3 @@ def value_at(obj: Any, path: str) -> Any:
         else:
             obj = (obj or {}).get(part)
     return obj
-
-
-def _texts(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        for word, sub in node.items():
-            if word == "x-kubernetes-validations":
-                yield from (rule["message"] for rule in sub if "message" in rule)
-            else:
-                yield from _texts(sub)
-    elif isinstance(node, list):
-        for sub in node:
-            yield from _texts(sub)
-
-
-ALL_DEFINITIONS = definitions(DEFINITIONS, rules=True)
-RULE_TEXTS = frozenset(_texts(list(ALL_DEFINITIONS)))

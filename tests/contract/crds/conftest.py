@@ -5,22 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.apiserver.conftest import api, embedded, endpoint, prefix
-from tests.contract.apiserver.definitions import CRDS, define
+from tests.contract.apiserver.definitions import define
 from tests.contract.apiserver.endpoint import Api, Endpoint
-from tests.contract.crds.cases import ALL_DEFINITIONS
-from tests.contract.crds.kinds import definition
+from tests.contract.crds.kinds import BY_KIND, definition
 
 __all__ = ["api", "embedded", "endpoint", "prefix"]
 
-_ready: dict[Endpoint, bool] = {}
+_ready: set[Endpoint] = set()
 
 
 @pytest.fixture
-async def evaluates_rules(endpoint: Endpoint, api: Api) -> bool:
-    """Whether the server evaluates CEL rules; our definitions are there, with rules if it does."""
+async def defined(endpoint: Endpoint, api: Api) -> None:
+    """Our definitions are there."""
     if endpoint not in _ready:
-        probe = definition(ALL_DEFINITIONS[-1], rules=True)
-        _ready[endpoint] = rules = (await api.post(CRDS, probe, dryRun="All")).status == 201
-        for body in ALL_DEFINITIONS:
-            await define(api, definition(body, rules=rules))
-    return _ready[endpoint]
+        for body in BY_KIND.values():
+            await define(api, definition(body))
+        _ready.add(endpoint)

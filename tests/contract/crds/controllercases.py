@@ -27,12 +27,14 @@ _REQUIRED: Body = {
 _NULLABLE = ("additionalTrustBundle", "cloudProviderCAData", "dns", "infra", "network", "proxy")
 
 
-def _spec(**more: Any) -> Body:
+def controller(**more: Any) -> Body:
     return {**_REQUIRED, **more}
 
 
 def _dns(**spec: Any) -> Body:
-    return _spec(dns={"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {}, "spec": spec})
+    return controller(
+        dns={"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {}, "spec": spec}
+    )
 
 
 def _infra(spec: Body | None = None, status: Body | None = None) -> Body:
@@ -42,7 +44,7 @@ def _infra(spec: Body | None = None, status: Body | None = None) -> Body:
         "metadata": {"name": "cluster"},
         "spec": spec or {},
     }
-    return _spec(infra=infra if status is None else infra | {"status": status})
+    return controller(infra=infra if status is None else infra | {"status": status})
 
 
 def platform_spec(**platform: Any) -> Body:
@@ -60,7 +62,7 @@ def _role(partition: str) -> Body:
 
 
 GENERAL = (
-    KIND.accepted("everything that is required", _spec()),
+    KIND.accepted("everything that is required", controller()),
     KIND.refused("no spec", None, "Required value", "spec"),
     *(
         KIND.refused(
@@ -72,56 +74,56 @@ GENERAL = (
         for field in _REQUIRED
     ),
     *(
-        KIND.refused(f"{field} is null", _spec(**{field: None}), "Required value", f"spec.{field}")
+        KIND.refused(f"{field} is null", controller(**{field: None}), "Required value", f"spec.{field}")
         for field in _REQUIRED
         if field not in _NULLABLE
     ),
     KIND.refused(
-        "a CA that is no base64", _spec(rootCAData="-----"), "must be of type byte", "spec.rootCAData"
+        "a CA that is no base64", controller(rootCAData="-----"), "must be of type byte", "spec.rootCAData"
     ),
-    KIND.accepted("any IP family", _spec(ipFamilies="Both")),
+    KIND.accepted("any IP family", controller(ipFamilies="Both")),
     KIND.refused(
-        "an image that is a number", _spec(images={"a": 1}), "must be of type string", "spec.images.a"
+        "an image that is a number", controller(images={"a": 1}), "must be of type string", "spec.images.a"
     ),
-    KIND.accepted("unknown fields, which are dropped", _spec(more=1), spec__more=None),
-    KIND.refused("no BGP peers", _spec(bgpVIPPeersJSON=""), "should be at least 1 chars long"),
-    KIND.refused("a network without its migration", _spec(network={}), "Required value"),
-    KIND.accepted("a network without a migration", _spec(network={"mtuMigration": None})),
+    KIND.accepted("unknown fields, which are dropped", controller(more=1), spec__more=None),
+    KIND.refused("no BGP peers", controller(bgpVIPPeersJSON=""), "should be at least 1 chars long"),
+    KIND.refused("a network without its migration", controller(network={}), "Required value"),
+    KIND.accepted("a network without a migration", controller(network={"mtuMigration": None})),
     KIND.refused(
         "a negative MTU",
-        _spec(network={"mtuMigration": {"network": {"from": -1}}}),
+        controller(network={"mtuMigration": {"network": {"from": -1}}}),
         "should be greater than or equal to 0",
         "spec.network.mtuMigration.network.from",
     ),
     KIND.refused(
         "a bundle without data",
-        _spec(imageRegistryBundleData=[{"file": "a"}]),
+        controller(imageRegistryBundleData=[{"file": "a"}]),
         "Required value",
         "spec.imageRegistryBundleData[0].data",
     ),
     KIND.status(
         "a condition without a status",
-        _spec(),
+        controller(),
         {"conditions": [{"type": "TemplateControllerRunning", "lastTransitionTime": None}]},
         "Required value",
         "status.conditions[0].status",
     ),
     KIND.status(
         "a condition twice",
-        _spec(),
+        controller(),
         {"conditions": [{"type": "A", "status": "True", "lastTransitionTime": None}] * 2},
         "Duplicate value",
     ),
     KIND.status(
         "a certificate without a signer",
-        _spec(),
+        controller(),
         {"controllerCertificates": [{"subject": "s", "bundleFile": "f"}]},
         "Required value",
         "status.controllerCertificates[0].signer",
     ),
     KIND.status(
         "certificates",
-        _spec(),
+        controller(),
         {"controllerCertificates": [{"subject": "s", "bundleFile": "f", "signer": "i"}] * 2},
     ),
 )
@@ -131,10 +133,10 @@ DNS = (
         "DNS, a base domain", _dns(baseDomain="example.com"), spec__dns__spec__baseDomain="example.com"
     ),
     KIND.accepted("DNS, labels of the object stay", _dns() | {}, spec__dns__kind="DNS"),
-    KIND.refused("DNS without a spec", _spec(dns={"apiVersion": "v1", "kind": "DNS"}), "Required value"),
+    KIND.refused("DNS without a spec", controller(dns={"apiVersion": "v1", "kind": "DNS"}), "Required value"),
     KIND.refused(
         "DNS without a kind",
-        _spec(dns={"apiVersion": "v1", "spec": {}}),
+        controller(dns={"apiVersion": "v1", "spec": {}}),
         "Required value",
         "spec.dns.kind",
     ),
@@ -179,7 +181,7 @@ INFRASTRUCTURE = (
     ),
     KIND.accepted("infrastructure, no status, no defaults", _infra(), spec__infra__status=None),
     KIND.refused(
-        "infrastructure without a spec", _spec(infra={"apiVersion": "v1", "kind": "I"}), "Required value"
+        "infrastructure without a spec", controller(infra={"apiVersion": "v1", "kind": "I"}), "Required value"
     ),
     *(KIND.accepted(f"topology {name}", _topology("", name)) for name in _TOPOLOGIES),
     KIND.refused("another topology", _topology("", "Dual"), "Unsupported value"),

@@ -11,6 +11,7 @@ from tests.contract.crds.formatcases import (
     DIGESTS,
     HEX,
     IMAGE,
+    NAME_TEXT,
     ON_A_MACHINE,
     SUBDOMAINS,
     condition,
@@ -41,6 +42,19 @@ SETS = (
     _SET.refused("501 images", _images(501), "must have at most 500 items", "spec.pinnedImages"),
     _SET.refused("an image twice", _pinned(IMAGE, IMAGE), "Duplicate value", "spec.pinnedImages[1]"),
     _SET.update("another image", _pinned(IMAGE), _images(2)),
+    _SET.refused("an image without a name", {"pinnedImages": [{}]}, "Required value"),
+    _SET.steps(
+        "stale image, another one is added",
+        Step("create", _pinned("registry/a/b@sha256:0")),
+        Step("update", _pinned("registry/a/b@sha256:0", IMAGE)),
+        stale=True,
+    ),
+    _SET.steps(
+        "stale image, a wrong one is added",
+        Step("create", _pinned("registry/a/b@sha256:0")),
+        Step("update", _pinned("registry/a/b@sha256:0", f"registry/os@sha256:{HEX}"), NAME_TEXT),
+        stale=True,
+    ),
     *created(_SET, "image", DIGESTS, lambda image: _pinned(image), "spec.pinnedImages[0].name"),
 )
 
@@ -157,7 +171,26 @@ STREAMS = (
     ),
     _later(_STREAM, "the status goes", _streams("rhel-10"), Step("status", None)),
     _ALPHA_STREAM.accepted("v1alpha1, no stream", {}),
+    _ALPHA_STREAM.refused("v1alpha1, no spec", None, "Required value", "spec"),
+    _ALPHA_STREAM.refused("v1alpha1, an empty stream", _stream(""), "should be at least 1 chars long"),
     _ALPHA_STREAM.refused("v1alpha1, another name", {}, _SINGLE, name="default"),
+    _ALPHA_STREAM.status(
+        "v1alpha1, a default that is not there",
+        {},
+        _streams("rhel-9", default="rhel-10"),
+        "defaultStream must reference a stream name from availableStreams",
+    ),
+    *created(_ALPHA_STREAM, "v1alpha1, stream", SUBDOMAINS, _stream, "spec.defaultStream"),
+    *reported(
+        _ALPHA_STREAM,
+        "v1alpha1, image",
+        DIGESTS,
+        {},
+        lambda image: {"availableStreams": [_one(image=image)], "defaultStream": "rhel-9"},
+        f"{_AVAILABLE}[0].osImage",
+    ),
+    _ALPHA_STREAM.status("v1alpha1, a stream twice", {}, _streams("a", "a"), "Duplicate value"),
+    _ALPHA_STREAM.status("v1alpha1, no streams", {}, {"defaultStream": "a"}, "Required value", _AVAILABLE),
     _later(
         _ALPHA_STREAM,
         "v1alpha1, the spec names a stream that is not there",
@@ -204,10 +237,18 @@ def _both(kind: Kind, most_conditions: int) -> Iterator[Case]:
         lambda image: _releases(_BUNDLE, image=image),
         "status.releases[0].image",
     )
-    yield kind.status(f"{version}a machine's own image", spec, _releases(_BUNDLE, image=ON_A_MACHINE))
+    yield kind.status(
+        f"{version}a machine's own image",
+        spec,
+        _releases(_BUNDLE, image=ON_A_MACHINE),
+        NAME_TEXT,
+        "status.releases[0].image",
+    )
+    yield kind.refused(f"{version}a bundle without a name", {"releases": [{}]}, "Required value")
+    yield kind.status(f"{version}a report without a name", spec, {"releases": [{}]}, "Required value")
     yield kind.status(f"{version}32 reports", spec, _releases(*_bundles(32)))
     yield kind.status(f"{version}33 reports", spec, _releases(*_bundles(33)), "must have at most 32 items")
-    yield kind.status(f"{version}no reports", spec, {"conditions": [condition("Degraded")]}, "Required value")
+    yield kind.status(f"{version}an empty list of reports", spec, _releases(), "should have at least 1 items")
     yield kind.status(
         f"{version}too many conditions",
         spec,
@@ -222,4 +263,10 @@ def _both(kind: Kind, most_conditions: int) -> Iterator[Case]:
     )
 
 
-RELEASES = (*_both(_RELEASE, 5), *_both(_ALPHA_RELEASE, 20))
+_DEGRADED: Body = {"conditions": [condition("Degraded")]}
+RELEASES = (
+    *_both(_RELEASE, 5),
+    *_both(_ALPHA_RELEASE, 20),
+    _RELEASE.status("no reports", _releases(_BUNDLE), _DEGRADED, "Required value", "status.releases"),
+    _ALPHA_RELEASE.status("v1alpha1, no reports", _releases(_BUNDLE), _DEGRADED),
+)

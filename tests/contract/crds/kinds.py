@@ -6,19 +6,19 @@ import asyncio
 import copy
 from collections.abc import Sequence
 
+from mco.api.crds import definitions
 from mco.api.schema import free
-from mco.api.variants import without_rules
 from tests.contract.apiserver.definitions import CRDS, define
 from tests.contract.apiserver.endpoint import Api, Body, Reply
-from tests.contract.crds.cases import ALL_DEFINITIONS, Case, Step, value_at
+from tests.contract.crds.cases import Case, Step, value_at
 
 GROUP = "crds.example.com"
-BY_KIND = {body["spec"]["names"]["kind"]: body for body in ALL_DEFINITIONS}
+BY_KIND = {body["spec"]["names"]["kind"]: body for body in definitions()}
 
 
-def definition(body: Body, *, rules: bool, group: str = GROUP) -> Body:
+def definition(body: Body, group: str = GROUP) -> Body:
     """One of our definitions in another group."""
-    body = copy.deepcopy(body if rules else without_rules(body))
+    body = copy.deepcopy(body)
     body["metadata"]["name"] = f"{body['spec']['names']['plural']}.{group}"
     body["spec"]["group"] = group
     return body
@@ -70,9 +70,9 @@ async def _take(api: Api, path: str, case: Case, step: Step, group: str, **query
     return await api.put(f"{path}/status" if part == "status" else path, changed)
 
 
-async def walk_stale(api: Api, case: Case, group: str, *, rules: bool) -> None:
+async def walk_stale(api: Api, case: Case, group: str) -> None:
     """The first step meets a schema that accepts everything; before the second one, it becomes ours."""
-    ours = definition(BY_KIND[case.kind], rules=rules, group=group)
+    ours = definition(BY_KIND[case.kind], group)
     lax = copy.deepcopy(ours)
     for version in lax["spec"]["versions"]:
         version["schema"]["openAPIV3Schema"] = free()

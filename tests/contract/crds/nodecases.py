@@ -7,8 +7,11 @@ from typing import Any
 from tests.contract.crds.cases import Body, Kind, Step
 from tests.contract.crds.formatcases import (
     BUNDLES,
+    DIGEST_TEXT,
     DIGESTS,
+    HEX,
     IMAGE,
+    NAME_TEXT,
     ON_A_MACHINE,
     SUBDOMAINS,
     condition,
@@ -40,6 +43,13 @@ def _release(**more: Any) -> Body:
     return {"internalReleaseImage": {"releases": [{"name": "ocp-release-bundle-4.20.0-x86_64", **more}]}}
 
 
+_IMAGES = {
+    "of the machine itself": (ON_A_MACHINE, ""),
+    "of the machine itself, no port": (f"localhost/release@sha256:{HEX}", ""),
+    "of another host without a dot": (f"localhosts/release@sha256:{HEX}", NAME_TEXT),
+    "of the machine itself, with a tag": ("localhost:22625/openshift/release:v1", DIGEST_TEXT),
+    "of a registry": (IMAGE, ""),
+}
 _SET = "status.pinnedImageSets[0]"
 _CHANGE = "status.irreconcilableChanges[0].fieldPath"
 _RELEASE = "status.internalReleaseImage.releases[0]"
@@ -256,7 +266,9 @@ NODES = (
         )
         for name, (value, error) in BUNDLES.items()
     ),
-    _NODE.status("a release of the machine itself", _spec(), _release(image=ON_A_MACHINE)),
+    *reported(
+        _NODE, "release image", _IMAGES, _spec(), lambda image: _release(image=image), f"{_RELEASE}.image"
+    ),
     _NODE.status(
         "no conditions of a release", _spec(), _release(conditions=[]), "should have at least 1 items"
     ),

@@ -79,7 +79,6 @@ CONFIGS = (
             Step("update", _config(**more), error),
             name="infra",
             stale=True,
-            by_rule=True,
         )
         for name, more, error in (
             ("something else changes", {"baseImagePullSecret": {"name": "pull"}}, ""),

@@ -43,7 +43,6 @@ def _addresses() -> Iterator[Case]:
             platform_spec(**{platform: {"machineNetworks": ["10.0.0.0/24"] * 2}}),
             "failed rule",
             f"{at}.machineNetworks",
-            by_rule=True,
         )
 
 
@@ -121,7 +120,7 @@ VSPHERE = (
 )
 
 
-def _tags(*keys: str, value: str = "v") -> list[Body]:
+def tags(*keys: str, value: str = "v") -> list[Body]:
     return [{"key": key, "value": value} for key in keys]
 
 
@@ -149,10 +148,10 @@ CLOUDS = (
         "ipFamily is immutable once set",
     ),
     # The range from + to @ in the pattern holds more than the text says.
-    KIND.accepted("AWS, a tag with a question mark", platform_status(aws={"resourceTags": _tags("a?")})),
+    KIND.accepted("AWS, a tag with a question mark", platform_status(aws={"resourceTags": tags("a?")})),
     KIND.refused(
         "AWS, a tag with a hash",
-        platform_status(aws={"resourceTags": _tags("a#")}),
+        platform_status(aws={"resourceTags": tags("a#")}),
         "invalid AWS resource tag key.",
     ),
     KIND.refused(
@@ -168,23 +167,23 @@ CLOUDS = (
     KIND.update(
         "Azure, tags come later",
         platform_status(azure={}),
-        platform_status(azure={"resourceTags": _tags("a")}),
+        platform_status(azure={"resourceTags": tags("a")}),
         "resourceTags may only be configured during installation",
     ),
     KIND.update(
         "Azure, tags change",
-        platform_status(azure={"resourceTags": _tags("a")}),
-        platform_status(azure={"resourceTags": _tags("a", value="w")}),
+        platform_status(azure={"resourceTags": tags("a")}),
+        platform_status(azure={"resourceTags": tags("a", value="w")}),
         "resourceTags are immutable and may only be configured during installation",
     ),
     KIND.update(
         "Azure, tags in another order",
-        platform_status(azure={"resourceTags": _tags("a", "b")}),
-        platform_status(azure={"resourceTags": _tags("b", "a")}),
+        platform_status(azure={"resourceTags": tags("a", "b")}),
+        platform_status(azure={"resourceTags": tags("b", "a")}),
     ),
     KIND.refused(
         "GCP, a label of the platform",
-        platform_status(gcp={"resourceLabels": _tags("openshift-io-a")}),
+        platform_status(gcp={"resourceLabels": tags("openshift-io-a")}),
         "label keys must not start with either `openshift-io` or `kubernetes-io`",
     ),
     KIND.refused(

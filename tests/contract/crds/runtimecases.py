@@ -21,6 +21,24 @@ def _stale(kind: Kind, name: str, before: Body, after: Body, error: str = "", fi
 _LEVELS = {-1: "should be greater than or equal to 0", 11: "should be less than or equal to 10"}
 _PROFILES = ("Old", "Intermediate", "Modern", "Custom")
 
+_AT_GROUPS = "spec.tlsSecurityProfile.custom.groups"
+_ALL_GROUPS = ("X25519", "secp256r1", "secp384r1", "secp521r1", "X25519MLKEM768")
+_GROUPS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "all": (_ALL_GROUPS, "", ""),
+    **{f"only {name}": ((name,), "", "") for name in _ALL_GROUPS},
+    "none": ((), "should have at least 1 items", _AT_GROUPS),
+    "one too many": ((*_ALL_GROUPS, "X25519"), "must have at most 5 items", _AT_GROUPS),
+    "one twice": (("X25519", "X25519"), "Duplicate value", f"{_AT_GROUPS}[1]"),
+    "another name": (("SecP256r1",), "Unsupported value", f"{_AT_GROUPS}[0]"),
+    "an empty name": (("",), "Unsupported value", f"{_AT_GROUPS}[0]"),
+}
+
+
+def _groups(*names: str) -> Body:
+    custom = {"ciphers": ["a"], "minTLSVersion": "VersionTLS12", "groups": list(names)}
+    return {"tlsSecurityProfile": {"type": "Custom", "custom": custom}}
+
+
 KUBELETS = (
     _KUBELET.accepted("an empty spec", {}),
     _KUBELET.refused("no spec", None, "Required value", "spec"),
@@ -88,6 +106,24 @@ KUBELETS = (
         "Unsupported value",
         "spec.tlsSecurityProfile.custom.minTLSVersion",
     ),
+    *(
+        _KUBELET.steps(f"TLS groups, {name}", Step("create", _groups(*groups), error, field))
+        for name, (groups, error, field) in _GROUPS.items()
+    ),
+    _KUBELET.accepted(
+        "TLS groups keep their order",
+        _groups("secp384r1", "X25519"),
+        spec__tlsSecurityProfile__custom__groups__0="secp384r1",
+    ),
+    _stale(_KUBELET, "stale TLS groups stay", _groups("P-256"), _groups("P-256") | {"logLevel": 1}),
+    _stale(
+        _KUBELET, "stale TLS groups, another one", _groups("P-256"), _groups("P-384"), "Unsupported value"
+    ),
+    _KUBELET.accepted(
+        "members of profiles that are not meant",
+        {"tlsSecurityProfile": {"type": "Old", "modern": {}, "custom": {}}},
+    ),
+    _KUBELET.accepted("a TLS profile without a type", {"tlsSecurityProfile": {}}),
     _KUBELET.status(
         "conditions without a type", {}, {"conditions": [{"status": "True", "lastTransitionTime": None}]}
     ),

@@ -7,15 +7,18 @@ import pytest
 from tests.contract.apiserver.endpoint import Api
 from tests.contract.crds import (
     bootimagecases,
+    boundcases,
     buildcases,
     controllercases,
     imagecases,
     nodecases,
     operatorcases,
     osconfigcases,
+    platformboundcases,
     platformcases,
     poolcases,
     runtimecases,
+    transitioncases,
 )
 from tests.contract.crds.cases import Case
 from tests.contract.crds.kinds import walk, walk_stale
@@ -35,6 +38,9 @@ CASES: tuple[Case, ...] = (
     *runtimecases.RUNTIMES,
     *operatorcases.CONFIGURATIONS,
     *bootimagecases.BOOT_CASES,
+    *boundcases.BOUNDS,
+    *platformboundcases.PLATFORM_BOUNDS,
+    *transitioncases.TRANSITIONS,
 )
 
 
@@ -43,10 +49,9 @@ def test_cases_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-async def test_case(api: Api, evaluates_rules: bool, prefix: str, case: Case) -> None:
-    if case.needs_rules and not evaluates_rules:
-        pytest.skip("the server evaluates no CEL rules")
+@pytest.mark.usefixtures("defined")
+async def test_case(api: Api, prefix: str, case: Case) -> None:
     if case.stale:
-        await walk_stale(api, case, f"{prefix}.example.com", rules=evaluates_rules)
+        await walk_stale(api, case, f"{prefix}.example.com")
     else:
         await walk(api, case, case.steps)

@@ -11,7 +11,7 @@ from mco.api import gates
 from mco.api.crds import DEFINITIONS, definitions
 from mco.api.crdschemas.controllerconfig import CONTROLLER_CONFIG
 from mco.api.schema import enum, rule, string, struct
-from mco.api.variants import base, gated, gates_of, resolve, without_rules
+from mco.api.variants import base, gated, gates_of, resolve
 
 CONTROLLER_GATES = (
     "AWSClusterHostedDNSInstall",
@@ -126,12 +126,6 @@ def test_marks_of_fields_words_and_rules() -> None:
     both = resolve(marked, {"A", "B"})
     assert both["properties"]["kind"]["enum"] == ["x", "y"]
     assert [each["rule"] for each in both["x-kubernetes-validations"]] == ["true", "1 == 1"]
-
-
-def test_without_rules_changes_nothing_else() -> None:
-    for bare, whole in zip(definitions(), definitions(rules=True), strict=True):
-        assert bare == without_rules(whole)
-        assert "x-kubernetes-validations" not in str(bare)
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from mco.api.formats import named, release_bundle, release_digest
+from mco.api.formats import digest, named, release_bundle
 from mco.api.schema import CONDITION, Schema, keyed, rule, struct
 
-_BUNDLE_STATUS = struct(
-    {
-        "conditions": keyed(["type"], CONDITION, minItems=1, maxItems=5),
-        "image": release_digest(),
-        "name": release_bundle(),
-    },
-    required=("name",),
-)
+
+def bundle_statuses(image: Schema) -> Schema:
+    """What became of the release bundles, of a cluster or of one node, whose images are like `image`."""
+    status = struct(
+        {
+            "conditions": keyed(["type"], CONDITION, minItems=1, maxItems=5),
+            "image": image,
+            "name": release_bundle(),
+        },
+        required=("name",),
+    )
+    return keyed(["name"], status, minItems=1, maxItems=32)
 
 
-def bundle_statuses() -> Schema:
-    """What became of the release bundles, of a cluster or of one node."""
-    return keyed(["name"], _BUNDLE_STATUS, minItems=1, maxItems=32)
-
-
-def _image(conditions: int) -> Schema:
-    """The versions differ in how many conditions there may be."""
+def _image(conditions: int, *, are_releases_required: bool) -> Schema:
+    """The versions differ in how many conditions there may be, and in what a status has to say."""
     return struct(
         {
             "spec": struct(
@@ -31,9 +30,9 @@ def _image(conditions: int) -> Schema:
             "status": struct(
                 {
                     "conditions": keyed(["type"], CONDITION, minItems=1, maxItems=conditions),
-                    "releases": bundle_statuses(),
+                    "releases": bundle_statuses(digest()),
                 },
-                required=("releases",),
+                required=("releases",) if are_releases_required else (),
             ),
         },
         required=("metadata", "spec"),
@@ -46,5 +45,5 @@ def _image(conditions: int) -> Schema:
     )
 
 
-INTERNAL_RELEASE_IMAGE = _image(5)
-INTERNAL_RELEASE_IMAGE_ALPHA = _image(20)
+INTERNAL_RELEASE_IMAGE = _image(5, are_releases_required=True)
+INTERNAL_RELEASE_IMAGE_ALPHA = _image(20, are_releases_required=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mco.api.gates import GOMAXPROCS
+from mco.api.gates import GOMAXPROCS, TLS_GROUPS
 from mco.api.schema import (
     LABEL_SELECTOR,
     LOOSE_CONDITION,
@@ -14,15 +14,24 @@ from mco.api.schema import (
     int64,
     string,
     struct,
+    unique,
 )
 from mco.api.variants import gated
 
 GOMAXPROCS_BEHAVIOR = gated(GOMAXPROCS, enum("Autosize", "Disabled"))
 
 _TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+_GROUPS = ("X25519", "secp256r1", "secp384r1", "secp521r1", "X25519MLKEM768")
 _TLS_PROFILE = struct(
     {
-        "custom": struct({"ciphers": atomic(string()), "minTLSVersion": enum(*_TLS_VERSIONS)}, nullable=True),
+        "custom": struct(
+            {
+                "ciphers": atomic(string()),
+                "groups": gated(TLS_GROUPS, unique(enum(*_GROUPS), minItems=1, maxItems=5)),
+                "minTLSVersion": enum(*_TLS_VERSIONS),
+            },
+            nullable=True,
+        ),
         "intermediate": struct({}, nullable=True),
         "modern": struct({}, nullable=True),
         "old": struct({}, nullable=True),

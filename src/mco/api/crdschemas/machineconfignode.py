@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mco.api.crdschemas.internalreleaseimage import bundle_statuses
-from mco.api.formats import digest, named, never_decreases, subdomain
+from mco.api.formats import digest, named, never_decreases, release_digest, subdomain
 from mco.api.gates import IMAGE_MODE_STATUS, IRRECONCILABLE, NO_REGISTRY
 from mco.api.schema import CONDITION, Rule, Schema, int32, int64, keyed, rule, string, struct
 from mco.api.variants import gated
@@ -80,7 +80,8 @@ MACHINE_CONFIG_NODE = struct(
                     {"current": subdomain(), "desired": subdomain()}, required=("desired",)
                 ),
                 "internalReleaseImage": gated(
-                    NO_REGISTRY, struct({"releases": bundle_statuses()}, required=("releases",))
+                    NO_REGISTRY,
+                    struct({"releases": bundle_statuses(release_digest())}, required=("releases",)),
                 ),
                 "irreconcilableChanges": gated(
                     IRRECONCILABLE, keyed(["fieldPath"], _IRRECONCILABLE, minItems=1, maxItems=32)
