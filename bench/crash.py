@@ -1,8 +1,9 @@
-"""The whole crash matrix: every kind of action killed at every point, and every loss of power, forwards and
-backwards. Each must end with exactly the old or exactly the new config; what does not is printed."""
+"""The whole crash matrix: every kind of action killed at every point, every loss of power and every refused
+change, forwards and backwards. Each must end with exactly the old or exactly the new config; what does not is printed."""
 
 from __future__ import annotations
 
+import errno
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from bench import Measurement
 from tests.daemon.everykind import NEW_NAME, OLD_NAME
-from tests.recovery import killing, losing
+from tests.recovery import killing, losing, refusing
 from tests.recovery.course import Course
 
 
@@ -21,6 +22,7 @@ def measure() -> Iterator[Measurement]:
         yield _killed(course, folder / "machine")
         for stage, towards in losing.WAYS:
             yield _lost(course, stage, towards, folder)
+        yield _refused(course, folder / "machine")
 
 
 def _killed(course: Course, folder: Path) -> Measurement:
@@ -43,6 +45,18 @@ def _lost(course: Course, stage: str, towards: str, folder: Path) -> Measurement
     what = f"losses of power that end wrong, {stage}"
     reference = f"of {losses.points}, {len(losses.different)} different, {len(failed)} tried"
     return Measurement(what, sum(failed), "points", 0, reference)
+
+
+def _refused(course: Course, folder: Path) -> Measurement:
+    last = refusing.changes(course, folder)
+    failed = [
+        _said(f"{number} from {first} on", refusing.lasting(course, number, first, desired, folder))
+        for number in (errno.ENOSPC, errno.EROFS)
+        for first in range(1, last + 1)
+        for desired in (NEW_NAME, OLD_NAME)
+    ]
+    failed += [_said(f"only {first}", refusing.once(course, first, folder)) for first in range(1, last + 1)]
+    return Measurement("refused changes that end wrong", sum(failed), "points", 0, f"of {len(failed)}")
 
 
 def _said(point: str, wrong: str) -> bool:

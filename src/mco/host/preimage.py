@@ -9,7 +9,7 @@ import msgspec
 
 from mco.host.errors import FileError, printable
 from mco.host.paths import ancestors, checked
-from mco.host.root import Owner, Root
+from mco.host.root import Owner, Root, Stat
 
 LIMIT = 256 << 20
 
@@ -56,9 +56,12 @@ def capture(root: Root, path: str) -> PreImage:
 
 
 def restore(root: Root, image: PreImage) -> None:
-    """Makes the path what it was. May be repeated, and continued after a crash."""
+    """Makes the path what it was. May be repeated, and continued after a crash. What is so already is left
+    alone: it may be the very file that could not be changed."""
     path = image.path
     status = root.stat(path)
+    if status is not None and _is(root, status, image):
+        return
     if image.kind == "absent":
         if status is not None and status.is_dir:
             root.remove_tree(path)
@@ -84,6 +87,12 @@ def restore(root: Root, image: PreImage) -> None:
                 mtime_ns=image.mtime_ns,
                 xattrs=image.xattrs,
             )
+
+
+def _is(root: Root, status: Stat, image: PreImage) -> bool:
+    """Whether the path still is, or is again, what it was."""
+    known = status.is_file or status.is_dir or status.is_symlink
+    return known and image.kind != "absent" and capture(root, image.path) == image
 
 
 def _remove_empty(root: Root, folders: tuple[str, ...]) -> None:
