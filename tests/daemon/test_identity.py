@@ -11,7 +11,7 @@ import pytest
 from mco.api import names
 from mco.api.resources import CERTIFICATE_SIGNING_REQUESTS, NODES
 from mco.base.errors import InvalidInput, Unavailable
-from mco.daemon import identity
+from mco.daemon import enrolment, identity
 from mco.daemon.identity import Denied, NodeIdentity
 from mco.host.fake import FakeMachine
 from mco.kube.client import Client
@@ -52,7 +52,7 @@ async def test_a_machine_joins_with_its_token(cluster: Cluster, machine: Machine
     found = identity.certificate(own)
     assert found is not None
     assert found.user == f"system:node:{machine.name}"
-    assert not machine.root.exists(identity.KEY_FILE)
+    assert not machine.root.exists(enrolment.KEY_FILE)
 
 
 async def test_a_second_start_uses_the_certificate_it_has(cluster: Cluster, tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ async def test_an_interrupted_request_is_gone_on_with(cluster: Cluster, tmp_path
     mine = NodeIdentity(machine.root, "third", machine.host.machine_id(), SystemClock())
     with pytest.raises(Unavailable):
         await mine.obtain()
-    key = machine.root.read(identity.KEY_FILE)
+    key = machine.root.read(enrolment.KEY_FILE)
     machine.root.write(names.KUBECONFIG_FILE, await cluster.bootstrap_kubeconfig("third"), mode=0o600)
     assert (await mine.obtain()).user.key.read() == key
-    assert not machine.root.exists(identity.KEY_FILE)
+    assert not machine.root.exists(enrolment.KEY_FILE)
 
 
 async def test_a_certificate_is_renewed_late_in_its_life(cluster: Cluster, tmp_path: Path) -> None:

@@ -10,57 +10,28 @@ the old one.
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import msgspec
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-
 from mco.api import names
-from mco.api.core import CertificateSigningRequest
-from mco.api.meta import conditions as cond
-from mco.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from mco.base.errors import InvalidInput, MCOError
 from mco.host.root import Root
 from mco.kube import config as kubeconfigs
 from mco.kube.client import Client
 from mco.kube.config import Cluster
-from mco.kube.errors import AlreadyExists
-from mco.kube.informer import Informer
-from mco.pki import keys, kubeconfig, requests
-from mco.pki.authority import Pair
+from mco.pki import validity
+from mco.pki.validity import Certificate
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.daemon.identity")
 
-KEY_FILE = f"{names.STATE_FOLDER}/pki/node.key"
 RENEW_AT = 0.7
 _RECHECK = 3600.0
-_USAGES = ("digital signature", "client auth")
 
 
 class Denied(MCOError):
     """Somebody decided that this machine is not that node; a person has to look at it."""
-
-
-class Certificate(msgspec.Struct, frozen=True):
-    """When the node's own certificate begins and ends, and for whom it is."""
-
-    user: str
-    begins: datetime
-    ends: datetime
-
-    def renewal(self) -> datetime:
-        return self.begins + (self.ends - self.begins) * RENEW_AT
-
-    def lasts(self, now: datetime) -> bool:
-        """A clock that stands before the beginning says nothing about the end."""
-        return now < self.ends
 
 
 def load(root: Root, path: str) -> Cluster | None:
@@ -73,16 +44,16 @@ def load(root: Root, path: str) -> Cluster | None:
 
 def certificate(cluster: Cluster) -> Certificate | None:
     """Of a node's own kubeconfig; None when it proves itself in another way."""
-    pem = cluster.user.certificate.read() if cluster.user.certificate else b""
-    if not pem:
-        return None
-    try:
-        found = x509.load_pem_x509_certificate(pem)
-    except ValueError:
-        return None
-    users = found.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    user = str(users[0].value) if users else ""
-    return Certificate(user, found.not_valid_before_utc, found.not_valid_after_utc)
+    return validity.read(cluster.user.certificate.read()) if cluster.user.certificate else None
+
+
+def renewal(found: Certificate) -> datetime:
+    return found.begins + (found.ends - found.begins) * RENEW_AT
+
+
+def lasts(found: Certificate, now: datetime) -> bool:
+    """A clock that stands before the beginning says nothing about the end."""
+    return now < found.ends
 
 
 class NodeIdentity:
@@ -121,7 +92,7 @@ class NodeIdentity:
             if found is None:
                 await asyncio.Event().wait()
                 continue
-            wait = (found.renewal() - self._clock.now()) / timedelta(seconds=1)
+            wait = (renewal(found) - self._clock.now()) / timedelta(seconds=1)
             if wait <= 0:
                 try:
                     return await self._request(client, cluster)
@@ -144,92 +115,20 @@ class NodeIdentity:
         found = certificate(cluster)
         if found is None:
             return cluster
-        if not found.lasts(self._clock.now()) and self._root.exists(names.KUBECONFIG_FILE):
+        if not lasts(found, self._clock.now()) and self._root.exists(names.KUBECONFIG_FILE):
             _log.warning("the node's certificate has expired", node=self._name)
             return None
         return cluster
 
     async def _request(self, client: Client, cluster: Cluster) -> Cluster:
-        key = self._key()
-        pem = requests.create_for_node(key, self._name)
-        name = _request_name(key)
-        body = {
-            "metadata": {"name": name, "annotations": {names.MACHINE_ID: self._machine_id}},
-            "spec": {
-                "request": base64.b64encode(pem).decode(),
-                "signerName": requests.NODE_SIGNER,
-                "usages": list(_USAGES),
-            },
-        }
-        try:
-            await client.create(CERTIFICATE_SIGNING_REQUESTS, body)
-        except AlreadyExists:
-            _log.info("going on with an earlier request", request=name)
-        issued = await _issued(client, name)
-        raw = kubeconfig.with_certificate(
-            cluster.server,
-            cluster.ca.read(),
-            requests.NODE_USER_PREFIX + self._name,
-            Pair(issued, keys.to_pem(key)),
-        )
+        # Here and not above: an idle daemon does without everything that makes keys.
+        from mco.daemon import enrolment
+
+        raw = await enrolment.enrol(client, cluster, self._root, self._name, self._machine_id)
         self._root.write(names.NODE_KUBECONFIG_FILE, raw, mode=0o600, dir_mode=0o755)
-        self._root.remove(KEY_FILE)
+        self._root.remove(enrolment.KEY_FILE)
         _log.info("certificate received", node=self._name)
         found = load(self._root, names.NODE_KUBECONFIG_FILE)
         if found is None:
             raise InvalidInput("the node's kubeconfig vanished", path=names.NODE_KUBECONFIG_FILE)
         return found
-
-    def _key(self) -> ec.EllipticCurvePrivateKey:
-        """The key of a request that was begun before, or a new one."""
-        raw = self._root.read_optional(KEY_FILE)
-        if raw is not None:
-            try:
-                return keys.from_pem(raw, KEY_FILE)
-            except InvalidInput:
-                _log.warning("the key of an earlier request is damaged", path=KEY_FILE)
-        key = keys.generate()
-        self._root.write(KEY_FILE, keys.to_pem(key), mode=0o600, dir_mode=0o700)
-        return key
-
-
-def _request_name(key: ec.EllipticCurvePrivateKey) -> str:
-    public = key.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return f"node-csr-{hashlib.sha256(public).hexdigest()[:32]}"
-
-
-async def _issued(client: Client, name: str) -> bytes:
-    """PEM of the certificate, once it is there. Raises Denied."""
-    outcome: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-    def look(_: CertificateSigningRequest | None, new: CertificateSigningRequest | None) -> None:
-        if new is None or outcome.done():
-            return
-        if problem := _refusal(new):
-            outcome.set_exception(problem)
-        elif new.status.certificate:
-            outcome.set_result(base64.b64decode(new.status.certificate))
-
-    informer = Informer(client, CERTIFICATE_SIGNING_REQUESTS, field_selector=f"metadata.name={name}")
-    informer.add_handler(look)
-    following = asyncio.create_task(informer.run())
-    try:
-        return await outcome
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-
-
-def _refusal(request: CertificateSigningRequest) -> Denied | None:
-    for type_ in ("Denied", "Failed"):
-        found = cond.find(request.status.conditions, type_)
-        if found is not None and found.status != cond.FALSE:
-            return Denied(
-                f"the certificate signing request {request.name} was {type_.lower()}: "
-                f"{found.message or found.reason or 'no reason given'}",
-                subject=f"CertificateSigningRequest/{request.name}",
-                hint="delete the request after removing its cause; the node then asks again",
-            )
-    return None
