@@ -52,15 +52,13 @@ class Writer:
     # Files and units
 
     def _file(self, file: FileChange) -> Iterator[str]:
-        facts = [fact for fact in (_change("mode", file.mode), _change("owner", file.owner)) if fact]
+        facts = _facts(file, mode=file.mode, owner=file.owner)
         facts += [name for name in ("encoding", "overwrite", "append") if name in file.attributes]
-        facts += ["only the order differs"] if file.change == "moved" else []
         yield self._sign(file.change, file.path) + (f"  {', '.join(facts)}" if facts else "")
         yield from self._contents(file.contents)
 
     def _unit(self, unit: UnitChange) -> Iterator[str]:
-        facts = [fact for fact in (_change("enabled", unit.enabled), _change("mask", unit.mask)) if fact]
-        facts += ["only the order differs"] if unit.change == "moved" else []
+        facts = _facts(unit, enabled=unit.enabled, mask=unit.mask)
         yield self._sign(unit.change, unit.name) + (f"  {', '.join(facts)}" if facts else "")
         yield from self._contents(unit.contents)
         for dropin in unit.dropins:
@@ -109,14 +107,10 @@ class Writer:
             yield "  only the order differs"
 
     def _system(self, found: Preview) -> Iterator[str]:
-        single = (
-            ("OS image", found.os),
-            ("kernel type", found.kernel_type),
-            ("FIPS", found.fips),
-        )
+        single = (("OS image", found.os), ("kernel type", found.kernel_type), ("FIPS", found.fips))
         for name, change in single:
-            if fact := _change(name, change):
-                yield f"  {visible(fact)}"
+            if change is not None:
+                yield f"  {visible(_change(name, change))}"
         yield from self._list("kernel arguments", found.kernel_arguments)
         yield from self._list("extensions", found.extensions)
 
@@ -136,7 +130,7 @@ class Writer:
     def _verdict(self, found: Preview) -> tuple[str, ...]:
         if not found.reconcilable:
             text = "A running node cannot follow this change"
-            return (self._paint(text, "red"), f"  {visible(found.reason)}")
+            return (self._paint(text, "red"), *(f"  {visible(line)}" for line in found.reason.splitlines()))
         lines = []
         if found.refused:
             lines.append(self._paint("The daemon refuses this config", "red"))
@@ -174,12 +168,18 @@ def _word(value: object) -> str:
     return "unset" if value is None else str(value) or "none"
 
 
-def _change(name: str, change: Change[str] | Change[bool] | None) -> str:
-    if change is None:
-        return ""
-    if change.old is None:
-        return f"{name} {_word(change.new)}"
-    return f"{name} {_word(change.old)} -> {_word(change.new)}" if change.new is not None else ""
+def _facts(item: FileChange | UnitChange, **changes: Change[str] | Change[bool] | None) -> list[str]:
+    """What is new of something added, both sides of what changed, nothing of what is gone."""
+    if item.change == "moved":
+        return ["only the order differs"]
+    differing = ((name, change) for name, change in changes.items() if change is not None)
+    if item.change == "changed":
+        return [_change(name, change) for name, change in differing]
+    return [f"{name} {_word(change.new)}" for name, change in differing if change.new is not None]
+
+
+def _change(name: str, change: Change[str] | Change[bool]) -> str:
+    return f"{name} {_word(change.old)} -> {_word(change.new)}"
 
 
 def _side(side: Side | None) -> str:

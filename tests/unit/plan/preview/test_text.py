@@ -106,6 +106,19 @@ def test_what_cannot_be_followed() -> None:
     assert "What a node would do" not in shown
 
 
+def test_a_reason_of_several_lines() -> None:
+    shown = text({}, {"files": [plain("a"), plain("b")]})
+    assert "\n  error at $.storage.files.1.path" in shown
+    assert "\\n" not in shown
+
+
+def test_what_presets_decide_again() -> None:
+    on, unset = unit("a.service", "[Unit]\n", enabled=True), unit("a.service", "[Unit]\n")
+    assert "  ~ a.service  enabled yes -> unset\n" in text({"units": [on]}, {"units": [unset]})
+    assert "  + a.service  enabled yes\n" in text({}, {"units": [on]})
+    assert "  - a.service\n" in text({"units": [on]}, {})
+
+
 def test_what_the_daemon_refuses() -> None:
     shown = text({}, {"files": [plain("/proc/x")]})
     assert "The daemon refuses this config\n  $.spec.config.storage.files.0.path: /proc/x" in shown
