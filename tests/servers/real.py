@@ -25,7 +25,12 @@ from tests.servers.child import Child
 MASTERS = "system:masters"
 ADMIN = "mco:admin"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
+CONTROLLERS = (
+    "clusterrole-aggregation-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+)
 
 
 class RealServer:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mco.apiserver.admission.policies import Policies
+from mco.apiserver.auth.aggregation import Aggregation
 from mco.apiserver.auth.roles import Roles
 from mco.apiserver.auth.user import MASTERS
 from mco.apiserver.disruption.budgets import Budgets
@@ -39,6 +40,7 @@ class Core:
         self.policies.load()
         self.roles = Roles(self.store)
         self.roles.load()
+        self.aggregation = Aggregation(self.store, self.catalog, self.writes, self.own)
         self.garbage = Garbage(self.store, self.catalog, self.writes, self.own)
         self.garbage.load()
         self.expiry = Expiry(self.store, self.catalog, self.writes, self.own)
@@ -73,6 +75,7 @@ class Core:
         for revision in revisions:
             self.policies.observe(revision)
             self.roles.observe(revision)
+            self.aggregation.observe(revision)
             self.budgets.observe(revision)
         self.hub.hand_out(revisions)
         for resource in filter(None, changed):

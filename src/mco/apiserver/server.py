@@ -10,7 +10,10 @@ from pathlib import Path
 import msgspec
 
 from mco.apiserver import credentials
+from mco.apiserver.auth import bootstrap
 from mco.apiserver.auth.authenticate import Authenticator
+from mco.apiserver.auth.authorize import reason_of
+from mco.apiserver.auth.rules import Attributes
 from mco.apiserver.auth.tokens import BootstrapTokens
 from mco.apiserver.auth.user import User
 from mco.apiserver.core import Core
@@ -64,7 +67,13 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         kubeconfig = credentials.write_kubeconfig(folder, url)
         work = tuple(
             asyncio.create_task(part)
-            for part in (_tick(core), core.garbage.run(), core.budgets.run(), core.expiry.run())
+            for part in (
+                _tick(core),
+                core.garbage.run(),
+                core.budgets.run(),
+                core.expiry.run(),
+                core.aggregation.run(),
+            )
         )
         try:
             yield Running(url, kubeconfig, core, work)
@@ -80,7 +89,11 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
 
 def _application(core: Core, settings: Settings) -> Application:
     tokens = BootstrapTokens(core.store.get)
-    return Application(core, Authenticator(settings.tokens, tokens.user_of))
+
+    def may(user: User, asked: Attributes) -> bool:
+        return bool(reason_of(core.roles, user, asked))
+
+    return Application(core, Authenticator(settings.tokens, tokens.user_of, may))
 
 
 def _names(settings: Settings) -> Sequence[str]:
@@ -97,17 +110,17 @@ async def _ensure_namespaces(core: Core) -> None:
 
 
 async def _ensure_roles(core: Core) -> None:
-    """The role that people grant when they grant everything."""
-    served = core.catalog.find("rbac.authorization.k8s.io", "v1", "clusterroles")
-    assert served is not None
-    if core.store.get(served.key("", "cluster-admin")) is None:
-        rules = [
-            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-            {"nonResourceURLs": ["*"], "verbs": ["*"]},
-        ]
-        labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-        body = {"metadata": {"name": "cluster-admin", "labels": labels}, "rules": rules}
-        await core.writes.create(served, "", body, core.own())
+    """Roles and bindings that people expect, where they are not there yet."""
+    for plural, bodies in (
+        ("clusterroles", bootstrap.roles()),
+        ("clusterrolebindings", bootstrap.bindings()),
+    ):
+        served = core.catalog.find(bootstrap.GROUP, "v1", plural)
+        assert served is not None
+        for body in bodies:
+            if core.store.get(served.key("", body["metadata"]["name"])) is None:
+                await core.writes.create(served, "", body, core.own())
+    await core.aggregation.settle()
 
 
 async def _tick(core: Core) -> None:

@@ -142,7 +142,6 @@ async def test_custom_objects_take_no_strategic_patch(api: Api, widgets: str) ->
     assert (reply.status, reply.body["reason"]) == (415, "UnsupportedMediaType")
 
 
-@pytest.mark.differs("embedded", "the alternatives of anyOf are one cause, not one each")
 async def test_what_no_alternative_takes_is_told_thrice(api: Api, widgets: str) -> None:
     reply = await api.post(widgets, widget("a", limit=[]))
     causes = [(cause["field"], cause["message"]) for cause in reply.body["details"]["causes"]]

@@ -240,3 +240,86 @@ def test_kubectl_asks_and_grants(endpoint: Endpoint, prefix: str) -> None:
         assert time.monotonic() < deadline
     assert kubectl("-n", prefix, "auth", "can-i", "list", "pods", "--as", prefix) == "no"
     assert kubectl("auth", "can-i", "get", "pods", "--as", prefix) == "no"
+
+
+async def test_roles_that_are_there_from_the_beginning(api: Api, endpoint: Endpoint) -> None:
+    """Other ones of the real server are about work that nobody does here."""
+    endpoint.start_controllers()
+    counts = {"view": 12, "edit": 27, "admin": 29}
+    roles: dict[str, Body] = {}
+    async with asyncio.timeout(30):
+        while {name: len(role.get("rules") or ()) for name, role in roles.items()} != counts:
+            roles = {name: (await api.get(f"{RBAC}/clusterroles/{name}")).body for name in counts}
+    assert roles["edit"]["metadata"]["labels"] == {
+        "kubernetes.io/bootstrapping": "rbac-defaults",
+        "rbac.authorization.k8s.io/aggregate-to-admin": "true",
+    }
+
+
+async def test_an_aggregated_role_follows_its_parts(api: Api, prefix: str, endpoint: Endpoint) -> None:
+    endpoint.start_controllers()
+    chosen = {prefix: "true"}
+    selectors = [{"matchLabels": chosen}]
+    body = {"metadata": {"name": prefix}, "aggregationRule": {"clusterRoleSelectors": selectors}}
+    await api.create(f"{RBAC}/clusterroles", body)
+    part = {"metadata": {"name": f"{prefix}-part", "labels": chosen}, "rules": [READ_MAPS]}
+    await api.create(f"{RBAC}/clusterroles", part)
+    async with asyncio.timeout(30):
+        while (await api.get(f"{RBAC}/clusterroles/{prefix}")).body["rules"] != [READ_MAPS]:
+            pass
+
+
+async def test_who_gathers_anything_must_have_everything(api: Api, somebody: Api, prefix: str) -> None:
+    makers = {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["create"]}
+    await api.create(f"{RBAC}/clusterroles", {"metadata": {"name": prefix}, "rules": [makers]})
+    user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": prefix}
+    binding = {"metadata": {"name": prefix}, "roleRef": ref("ClusterRole", prefix), "subjects": [user]}
+    await api.create(f"{RBAC}/clusterrolebindings", binding)
+    body = {
+        "metadata": {"name": f"{prefix}-all"},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]},
+    }
+    async with asyncio.timeout(20):
+        while "cannot create" in (reply := await somebody.post(f"{RBAC}/clusterroles", body)).message:
+            pass
+    assert reply.status == 403
+    assert reply.message == (
+        f'clusterroles.rbac.authorization.k8s.io "{prefix}-all" is forbidden: must have cluster-admin '
+        "privileges to use the aggregationRule"
+    )
+
+
+@pytest.mark.parametrize("name", ["bob", "system:serviceaccount:ns:sa"])
+async def test_who_may_not_be_somebody_else(endpoint: Endpoint, prefix: str, name: str) -> None:
+    async with Api.of(endpoint.mint_kubeconfig(prefix), Impersonate_User=name) as other:
+        reply = await other.get("/api/v1/namespaces")
+    assert (reply.status, reply.body["reason"]) == (403, "Forbidden")
+    assert f'User "{prefix}" cannot impersonate' in reply.message
+
+
+async def test_roles_let_somebody_be_somebody_else(api: Api, endpoint: Endpoint, prefix: str) -> None:
+    rules = [
+        {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["bob"]},
+        {"apiGroups": [""], "resources": ["groups"], "verbs": ["impersonate"], "resourceNames": ["crew"]},
+    ]
+    await api.create(f"{RBAC}/clusterroles", {"metadata": {"name": prefix}, "rules": rules})
+    user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": prefix}
+    binding = {"metadata": {"name": prefix}, "roleRef": ref("ClusterRole", prefix), "subjects": [user]}
+    await api.create(f"{RBAC}/clusterrolebindings", binding)
+    who = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    kubeconfig = endpoint.mint_kubeconfig(prefix)
+    async with Api.of(kubeconfig, Impersonate_User="bob", Impersonate_Group="crew") as bob:
+        async with asyncio.timeout(20):
+            while (reply := await bob.post(who, {})).status == 403:
+                pass
+    assert reply.body["status"]["userInfo"] == {"username": "bob", "groups": ["crew", "system:authenticated"]}
+    async with Api.of(kubeconfig, Impersonate_User="bob", Impersonate_Group="system:masters") as bob:
+        assert (await bob.post(who, {})).message.startswith('groups "system:masters" is forbidden')
+
+
+async def test_built_in_roles_are_listed_too(somebody: Api, prefix: str) -> None:
+    body = {"spec": {"namespace": prefix}}
+    status = (await somebody.post(f"{RIGHTS}/selfsubjectrulesreviews", body)).body["status"]
+    resources = [resource for rule in status["resourceRules"] for resource in rule["resources"]]
+    assert {"selfsubjectaccessreviews", "selfsubjectrulesreviews"} <= set(resources)
+    assert any("/healthz" in rule["nonResourceURLs"] for rule in status["nonResourceRules"])

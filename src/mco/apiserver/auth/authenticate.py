@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
@@ -13,11 +13,15 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mco.apiserver import errors
-from mco.apiserver.auth.user import MASTERS, NOBODY, User, authenticated
+from mco.apiserver.auth.rules import Attributes
+from mco.apiserver.auth.user import AUTHENTICATED, NOBODY, UNAUTHENTICATED, User, authenticated
 from mco.apiserver.http.request import Request
 
 Lookup = Callable[[str, datetime], User | None]
 """From a bearer token to its user, at a time."""
+
+
+_ACCOUNT = "system:serviceaccount:"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -47,23 +51,24 @@ def identity_of(certificate: bytes) -> Identity | None:
 class Authenticator:
     """Static tokens are compared by their hash, so that timing tells nothing of them."""
 
-    def __init__(self, static: Mapping[str, User], bootstrap: Lookup) -> None:
+    def __init__(
+        self, static: Mapping[str, User], bootstrap: Lookup, may: Callable[[User, Attributes], bool]
+    ) -> None:
         self._static = {_digest(token): user for token, user in static.items()}
         self._bootstrap = bootstrap
+        self._may = may
 
     def user_of(self, request: Request) -> User:
         """Raises StatusError 401 for a credential that is not valid (any more), 403 for whoever may not act
         as somebody else."""
         user = self._really(request)
-        name = request.headers.get("impersonate-user", "")
         if not any(header.startswith("impersonate-") for header in request.headers):
             return user
-        if MASTERS not in user.groups or not name:
-            raise errors.forbidden(
-                "users", "", name, f'User "{user.name}" cannot impersonate resource "users"'
-            )
-        user = authenticated(name, tuple(request.headers.getlist("impersonate-group")))
-        return msgspec.structs.replace(user, extra=_extra(request))
+        wanted = _wanted(request)
+        for asked in _impersonations(wanted):
+            if not self._may(user, asked):
+                raise _refused(user, asked)
+        return wanted
 
     def _really(self, request: Request) -> User:
         now = datetime.now(UTC)
@@ -79,6 +84,62 @@ class Authenticator:
         if identity is None or not identity.begins <= now <= identity.ends:
             raise errors.unauthorized()
         return identity.user
+
+
+def _wanted(request: Request) -> User:
+    """Whom the request wants to be. Raises StatusError 400 without a name."""
+    name = request.headers.get("impersonate-user", "")
+    if not name:
+        raise errors.StatusError(
+            500, "InternalError", "requested a group, uid or extra without impersonating a user"
+        )
+    groups = list(request.headers.getlist("impersonate-group"))
+    if not groups and (account := _account(name)):
+        groups = ["system:serviceaccounts", f"system:serviceaccounts:{account[0]}"]
+    user = authenticated(name, tuple(groups)) if name != NOBODY.name else NOBODY
+    return msgspec.structs.replace(user, extra=_extra(request))
+
+
+def _account(name: str) -> tuple[str, str] | None:
+    """Namespace and name of a service account, None for another user."""
+    namespace, colon, account = name.removeprefix(_ACCOUNT).partition(":")
+    return (namespace, account) if name.startswith(_ACCOUNT) and colon else None
+
+
+def _impersonations(wanted: User) -> Iterator[Attributes]:
+    """What somebody must be allowed to who acts as that user."""
+    if account := _account(wanted.name):
+        yield Attributes(
+            verb="impersonate", resource="serviceaccounts", namespace=account[0], name=account[1]
+        )
+    else:
+        yield Attributes(verb="impersonate", resource="users", name=wanted.name)
+    given = wanted.groups - {AUTHENTICATED, UNAUTHENTICATED}
+    for group in sorted(given if not _account(wanted.name) else _foreign(wanted)):
+        yield Attributes(verb="impersonate", resource="groups", name=group)
+    for key, values in wanted.extra:
+        for value in values:
+            yield Attributes(
+                verb="impersonate", resource=f"userextras.authentication.k8s.io/{key}", name=value
+            )
+
+
+def _foreign(account: User) -> frozenset[str]:
+    """Groups of a service account that it does not have by itself."""
+    return frozenset(
+        group
+        for group in account.groups - {AUTHENTICATED}
+        if group.partition(":")[0] != "system" or not group.startswith("system:serviceaccounts")
+    )
+
+
+def _refused(user: User, asked: Attributes) -> errors.StatusError:
+    whole, _, sub = asked.resource.partition("/")
+    plural, _, group = whole.partition(".")
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    shown = f"{plural}/{sub}" if sub else plural
+    why = f'User "{user.name}" cannot impersonate resource "{shown}" in API group "{group}" {where}'
+    return errors.forbidden(plural, group, asked.name, why)
 
 
 def _extra(request: Request) -> tuple[tuple[str, tuple[str, ...]], ...]:

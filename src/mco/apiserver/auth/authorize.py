@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from mco.apiserver import errors
-from mco.apiserver.auth.roles import GROUP, PolicyRule, Roles, parts
+from mco.apiserver.auth.bootstrap import GROUP
+from mco.apiserver.auth.roles import PolicyRule, Roles, parts
 from mco.apiserver.auth.rules import Attributes, allowed
 from mco.apiserver.auth.user import AUTHENTICATED, MASTERS, User
 from mco.apiserver.http.request import Request, Target
@@ -95,6 +96,16 @@ def check_grant(user: User, served: Served, new: Obj, roles: Roles) -> None:
         shown = "\n".join(map(_shown, missing))
         why = f'user "{user.name}" (groups=[{groups}]) is attempting to grant RBAC permissions not currently'
         raise errors.forbidden(served.plural, served.group, name, f"{why} held:\n{shown}")
+    if new.get("aggregationRule") and not all(_holds(user, rule, "", roles) for rule in _EVERYTHING):
+        # It can gather anything.
+        why = "must have cluster-admin privileges to use the aggregationRule"
+        raise errors.forbidden(served.plural, served.group, name, why)
+
+
+_EVERYTHING: tuple[PolicyRule, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
 
 
 def _holds(user: User, rule: PolicyRule, namespace: str, roles: Roles) -> bool:

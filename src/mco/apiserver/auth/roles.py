@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mco.apiserver.auth.bootstrap import GROUP
 from mco.apiserver.auth.rules import ANY, Attributes
 from mco.apiserver.auth.user import User
 from mco.apiserver.store.revision import Change, Revision
@@ -15,7 +16,6 @@ from mco.apiserver.store.store import Store
 Obj = dict[str, Any]
 PolicyRule = Mapping[str, Any]
 
-GROUP = "rbac.authorization.k8s.io"
 KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 _ACCOUNT = "system:serviceaccount:"
 

@@ -9,7 +9,7 @@ import msgspec
 
 from mco.api import names
 from mco.api.bootstraptokens import NAMESPACE as TOKEN_NAMESPACE
-from mco.apiserver.auth.user import MASTERS, User
+from mco.apiserver.auth.user import AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
 from mco.pki.requests import NODE_USER_PREFIX, NODES_GROUP
 
 COMPONENT_PREFIX = "system:mco:"
@@ -135,7 +135,7 @@ def allowed(user: User, asked: Attributes) -> bool:
         return True
     if not asked.resource:
         return _path_allowed(user, asked)
-    if asked.verb == "create" and asked.resource in _OWN_RIGHTS and not user.anonymous:
+    if asked.verb == "create" and asked.resource in _OWN_RIGHTS and AUTHENTICATED in user.groups:
         return True
     if asked.resource == _REQUESTS and asked.verb in ("list", "watch") and not asked.selected:
         restricted = user.token_id or NODES_GROUP in user.groups
@@ -164,9 +164,11 @@ def _path_allowed(user: User, asked: Attributes) -> bool:
     path = asked.path.rstrip("/")
     if asked.verb != "get":
         return False
-    if path in PUBLIC_PATHS:
+    if path in PUBLIC_PATHS and not user.groups.isdisjoint({AUTHENTICATED, UNAUTHENTICATED}):
         return True
-    return not user.anonymous and any(path == p or path.startswith(f"{p}/") for p in DISCOVERY_PATHS)
+    return AUTHENTICATED in user.groups and any(
+        path == p or path.startswith(f"{p}/") for p in DISCOVERY_PATHS
+    )
 
 
 def _covers(pattern: str, resource: str) -> bool:

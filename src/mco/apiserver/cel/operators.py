@@ -169,4 +169,4 @@ def matches(value: Any, pattern: Any) -> bool:
     try:
         return compile_pattern(pattern).search(value) is not None
     except re.error as error:
-        raise Failure(f"error parsing regexp: {error}") from None
+        raise Failure(str(error)) from None

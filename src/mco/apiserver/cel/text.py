@@ -13,12 +13,6 @@ from mco.apiserver.schema.patterns import compile_pattern
 from mco.apiserver.strategies import names
 
 FORMAT = "kubernetes.NamedFormat"
-_DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
-_DNS1035_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
 
 
 def char_at(text: str, index: int) -> str:
@@ -83,12 +77,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return compile_pattern(pattern)
     except re.error as error:
-        raise Failure(f"error parsing regexp: {error}") from None
-
-
-def _dns1035(text: str) -> list[str]:
-    problems = [] if _DNS1035.match(text) else [_DNS1035_RULE]
-    return [*problems, "must be no more than 63 characters"] if len(text) > 63 else problems
+        raise Failure(str(error)) from None
 
 
 def _prefix(rule: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -114,8 +103,8 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "byte": _crd_format("byte", "invalid base64"),
     "date": _crd_format("date", "invalid date"),
     "datetime": _crd_format("date-time", "invalid datetime"),
-    "dns1035Label": _dns1035,
-    "dns1035LabelPrefix": _prefix(_dns1035),
+    "dns1035Label": names.dns1035_errors,
+    "dns1035LabelPrefix": _prefix(names.dns1035_errors),
     "dns1123Label": names.label_errors,
     "dns1123LabelPrefix": _prefix(names.label_errors),
     "dns1123Subdomain": names.subdomain_errors,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mco.apiserver import errors
 from mco.apiserver.auth.authorize import reason_of
-from mco.apiserver.auth.rules import Attributes
+from mco.apiserver.auth.rules import Attributes, Rule, rules_of
 from mco.apiserver.auth.user import User
 from mco.apiserver.core import Core
 from mco.apiserver.errors import Cause
@@ -37,7 +38,8 @@ async def review(core: Core, served: Served, request: Request) -> Answer:
     user = request.user
     if served.kind != SELF:
         user = User(spec.get("user") or "", frozenset(spec.get("groups") or ()))
-    why = reason_of(core.roles, user, _asked(spec))
+    asked = _asked(spec)
+    why = core.roles.reason(user, asked) or reason_of(core.roles, user, asked)
     status: Obj = {"allowed": bool(why)}
     if why.startswith("RBAC"):
         status["reason"] = why
@@ -85,13 +87,24 @@ def _asked(spec: Obj) -> Attributes:
 
 
 def _rules(core: Core, user: User, namespace: str) -> Obj:
-    """Only what roles grant: the built-in rules are no roles."""
     granted = [dict(grant.rule) for grant in core.roles.grants(user, namespace)]
-    if "system:masters" in user.groups:
-        everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-        granted += [everything, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
+    granted += [rule for own in rules_of(user) for rule in _spelled_out(own, namespace)]
     return {
         "resourceRules": [rule for rule in granted if rule.get("resources")],
         "nonResourceRules": [rule for rule in granted if rule.get("nonResourceURLs")],
         "incomplete": False,
     }
+
+
+def _spelled_out(rule: Rule, namespace: str) -> Iterator[Obj]:
+    """A built-in rule as a role would say it, one for each API group."""
+    if rule.namespace not in ("", namespace):
+        return
+    by_group: dict[str, list[str]] = {}
+    for resource in rule.resources.split():
+        whole, slash, sub = resource.partition("/")
+        plural, _, group = whole.partition(".")
+        by_group.setdefault(group, []).append(f"{plural}{slash}{sub}")
+    for group, resources in by_group.items():
+        spelled = {"verbs": rule.verbs.split(), "apiGroups": [group], "resources": resources}
+        yield {**spelled, "resourceNames": list(rule.names)} if rule.names else spelled

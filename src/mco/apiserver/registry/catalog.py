@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mco.apiserver.registry.builtin import built_in
 from mco.apiserver.registry.served import Served
+from mco.apiserver.strategies.definitions import Used
 
 
 class Catalog:
@@ -36,14 +37,19 @@ class Catalog:
             return
         self._rebuild()
 
-    def taken(self, group: str, plural: str, kind: str, definition: str) -> str:
-        """Why the definition of that name cannot have these names, or the empty text."""
-        for name, versions in self._custom.items():
-            if name != definition and versions[0].group == group and versions[0].kind == kind:
-                return f'"{kind}" is already in use'
-        if any(s.group == group and (s.plural == plural or s.kind == kind) for s in self._built_in):
-            return f'"{kind}" is already in use'
-        return ""
+    def taken(self, group: str, definition: str) -> Used:
+        """The names that the definition of that name cannot have."""
+        others = [
+            served
+            for name, versions in self._custom.items()
+            if name != definition
+            for served in versions
+            if served.group == group
+        ]
+        others += [served for served in self._built_in if served.group == group]
+        resources = (name for s in others for name in (s.plural, s.singular, *s.short_names))
+        kinds = (name for s in others for name in (s.kind, s.list_kind))
+        return Used(frozenset(resources), frozenset(kinds))
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._index.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -55,6 +55,17 @@ def rule_causes(schema: Schema, field: str) -> list[Cause]:
     return checking.causes + checking.too_much(field)
 
 
+def rule_shapes(schema: Schema, field: str) -> Iterator[Cause]:
+    """What is wrong with rules before anything is compiled."""
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        yield from _shape(rule, schema, f"{field}.{RULES}[{index}]")
+    for name, sub in (schema.get("properties") or {}).items():
+        yield from rule_shapes(sub, f"{field}.properties[{name}]")
+    for word in ("items", "additionalProperties"):
+        if isinstance(sub := schema.get(word), Mapping):
+            yield from rule_shapes(sub, f"{field}.{word}")
+
+
 class _Checking:
     def __init__(self) -> None:
         self.causes: list[Cause] = []
@@ -83,12 +94,15 @@ class _Checking:
 
     def _rules(self, schema: Schema, field: str, cardinality: int, *, whole: bool) -> None:
         declared = declare(schema, whole=whole)
+        if declared is None:
+            detail = (
+                "failed to construct type information for x-kubernetes-validations rules: unable to convert"
+            )
+            text = f"Internal error: internal error: {detail} structural schema to CEL declarations"
+            self.causes.append(Cause("InternalError", text, f"{field}.{RULES}"))
+            return
         for index, rule in enumerate(schema[RULES]):
-            place = f"{field}.{RULES}[{index}]"
-            wrong = _shape(rule, schema, place)
-            self.causes += wrong
-            if not wrong and declared is not None:
-                self._rule(rule, declared, place, cardinality)
+            self._rule(rule, declared, f"{field}.{RULES}[{index}]", cardinality)
 
     def _rule(self, rule: Mapping[str, Any], declared: Declared, place: str, cardinality: int) -> None:
         optional = rule.get("optionalOldSelf")
@@ -162,7 +176,6 @@ def _bad_rule(place: str, rule: Mapping[str, Any], detail: str) -> Cause:
 
 
 def _shape(rule: Any, schema: Schema, place: str) -> list[Cause]:
-    """What is wrong before anything is compiled."""
     if not isinstance(rule, Mapping):
         return [errors.wrong_type(place, rule, "must be an object")]
     causes: list[Cause] = []

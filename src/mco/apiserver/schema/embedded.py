@@ -55,12 +55,12 @@ def _unique(schema: Schema) -> Check:
     identity = identity_of(schema)
 
     def check(value: Any, path: str, causes: list[Cause]) -> None:
-        seen: set[bytes] = set()
+        seen: dict[bytes, int] = {}
         for index, entry in enumerate(value if isinstance(value, list) else ()):
             encoded, shown = identity(entry)
-            if encoded in seen:
+            seen[encoded] = seen.get(encoded, 0) + 1
+            if seen[encoded] == 2:
                 causes.append(errors.duplicate(f"{path}[{index}]", shown))
-            seen.add(encoded)
 
     return check
 
@@ -68,18 +68,56 @@ def _unique(schema: Schema) -> Check:
 def _object(value: Any, path: str, causes: list[Cause]) -> None:
     if not isinstance(value, dict):
         return
-    for field in ("apiVersion", "kind"):
-        given = value.get(field)
-        if given is not None and not isinstance(given, str):
-            causes.append(errors.invalid_value(f"{path}.{field}", given, "must be a string"))
-        elif not given:
-            causes.append(errors.required(f"{path}.{field}", "must not be empty"))
+    version, kind = value.get("apiVersion"), value.get("kind")
+    for field, given in (("apiVersion", version), ("kind", kind)):
+        if given is None:
+            causes.append(errors.required(f"{path}.{field}".lstrip(".")))
+    for field, given, problem in (
+        ("kind", kind, _kind_problem(kind)),
+        ("apiVersion", version, _version_problem(version)),
+    ):
+        if problem:
+            causes.append(errors.invalid_value(f"{path}.{field}".lstrip("."), given, problem))
     metadata = value.get("metadata")
-    if metadata is None:
-        return
-    if problem := meta.shape_error({"metadata": metadata}):
-        causes.append(errors.invalid_value(f"{path}.metadata", metadata, problem))
+    if not isinstance(metadata, dict):
         return
     named = {"name": "fakename", **metadata}
     for cause in meta.causes(named, namespaced=False, name_errors=names.path_segment_errors):
         causes.append(Cause(cause.reason, cause.message, f"{path}.{cause.field}"))
+    namespace = metadata.get("namespace") or ""
+    for problem in names.label_errors(namespace) if namespace else ():
+        causes.append(errors.invalid_value(f"{path}.metadata.namespace", namespace, problem))
+
+
+def _kind_problem(kind: Any) -> str:
+    if kind is None:
+        return ""
+    if not kind:
+        return "must not be empty"
+    problems = names.dns1035_errors(kind.lower())
+    return f"may have mixed case, but should otherwise match: {','.join(problems)}" if problems else ""
+
+
+def _version_problem(version: Any) -> str:
+    if version is None:
+        return ""
+    if not version:
+        return "must not be empty"
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else ""
+
+
+def compile_decoding(schema: Schema) -> Check | None:
+    """Objects inside of the object that are not even objects. None where there are none."""
+    return _walker(schema, lambda sub: _decoded if sub.get(EMBEDDED) else None)
+
+
+def _decoded(value: Any, path: str, causes: list[Cause]) -> None:
+    if not isinstance(value, dict):
+        return
+    for field in ("kind", "apiVersion"):
+        given = value.get(field)
+        if given is not None and not isinstance(given, str):
+            causes.append(errors.invalid_value(f"{path}.{field}".lstrip("."), given, "must be a string"))
+    metadata = value.get("metadata")
+    if metadata is not None and (problem := meta.shape_error({"metadata": metadata})):
+        causes.append(errors.invalid_value(f"{path}.metadata".lstrip("."), metadata, problem))

@@ -16,12 +16,17 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
     "punct": r"!-/:-@\[-`{-~",
 }
+_FOREIGN = re.compile(r"(?<!\\)(?:\\\\)*(?:\(\?[=!]|\(\?<[=!]?(?=[^a-zA-Z]|$)|\\[1-9])")
+"""What Python knows and RE2 does not: a look around, and a reference back."""
 _TOKEN = re.compile(r"\\.|\[:(\w+):\]|\[\^?\]?|\]|\$|.", re.DOTALL)
 
 
 @functools.lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Raises re.error for a pattern that Python cannot read either."""
+    """Raises re.error with RE2's text for what is no pattern."""
+    if found := _FOREIGN.search(pattern):
+        kind = "invalid escape sequence" if found[0][0] == "\\" else "invalid or unsupported Perl syntax"
+        raise re.error(f"error parsing regexp: {kind}: `{found[0]}`")
     out: list[str] = []
     in_class = False
     for match in _TOKEN.finditer(pattern):
@@ -39,4 +44,22 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
             out.append(token)
         else:
             out.append(r"\Z" if token == "$" else token)
-    return re.compile("".join(out), re.ASCII)
+    try:
+        return re.compile("".join(out), re.ASCII)
+    except re.error as error:
+        raise re.error(f"error parsing regexp: {_explained(error, pattern)}") from None
+
+
+def _explained(error: re.error, pattern: str) -> str:
+    text, rest = error.msg, pattern[error.pos or 0 :]
+    if text.startswith("missing )"):
+        return f"missing closing ): `{pattern}`"
+    if text.startswith("unbalanced"):
+        return f"unexpected ): `{pattern}`"
+    if text.startswith("unterminated character set"):
+        return f"missing closing ]: `{rest}`"
+    if text.startswith("nothing to repeat"):
+        return f"missing argument to repetition operator: `{rest[:1]}`"
+    if text.startswith("min repeat"):
+        return f"invalid repeat count: `{{{rest.partition('}')[0].removeprefix('{')}}}`"
+    return f"{text}: `{rest}`"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mco.apiserver.errors import Cause
-from mco.apiserver.schema.embedded import compile_embedded, compile_lists
+from mco.apiserver.schema.embedded import compile_decoding, compile_embedded, compile_lists
 from mco.apiserver.schema.validations import Budget, Node, node
 from mco.apiserver.schema.values import ABSENT, compile_values
 
@@ -35,12 +35,20 @@ class Structure:
         self._values = compile_values(schema, whole=True)
         self._embedded = compile_embedded(schema)
         self._lists = compile_lists(schema)
+        self._decoding = compile_decoding(schema)
 
     def prune(self, obj: Any) -> list[str]:
         """Removes fields that the schema does not know; their paths."""
         dropped: list[str] = []
         self._prune(obj, "", dropped)
         return dropped
+
+    def undecodable(self, obj: Any) -> list[Cause]:
+        """What makes an object none at all: objects inside of it that are none."""
+        causes: list[Cause] = []
+        if self._decoding is not None:
+            self._decoding(obj, "", causes)
+        return causes
 
     def default(self, obj: Any) -> None:
         """Sets the defaults of absent fields; null where it may not be is as if the field was not there."""

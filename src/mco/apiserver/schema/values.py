@@ -40,11 +40,17 @@ def compile_values(schema: Schema, *, whole: bool = False) -> Check:
     kind = "" if schema.get(INT_OR_STRING) else schema.get("type", "")
     nullable = bool(schema.get("nullable"))
 
+    allowed = _enum(schema["enum"]) if "enum" in schema else None
+
     def check(value: Any, path: str, causes: list[Cause], old: Any) -> None:
-        if (value is None and nullable) or (old is not ABSENT and unchanged(value, old)):
+        if old is not ABSENT and unchanged(value, old):
             return
-        if kind and not _is(kind, value):
-            causes.append(_type_cause(kind, value, path))
+        is_null = value is None and nullable
+        if is_null or (kind and not _is(kind, value)):
+            if not is_null:
+                causes.append(_type_cause(kind, value, path))
+            if allowed is not None:
+                allowed(value, path, causes)
             return
         for own in checks:
             own(value, path, causes)
@@ -118,51 +124,39 @@ def _int_or_string(value: Any, path: str, causes: list[Cause]) -> None:
 def _enum(allowed: list[Any]) -> Own:
     def check(value: Any, path: str, causes: list[Cause]) -> None:
         if value not in allowed:
-            causes.append(errors.not_supported(path, value, allowed))
+            causes.append(errors.not_supported(path, value, [_shown(each) for each in allowed]))
 
     return check
 
 
-def _string_checks(schema: Schema) -> list[Own]:
-    checks: list[Own] = []
-    shortest, longest, text = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
-    form = schema.get("format", "")
+def _shown(value: Any) -> str:
+    """In the list of what is allowed all values are texts."""
+    return value if isinstance(value, str) else errors.value_text(value)
 
-    def lengths(value: Any, path: str, causes: list[Cause]) -> None:
+
+def _string_checks(schema: Schema) -> list[Own]:
+    shortest, longest, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
+    search = compile_pattern(pattern).search if pattern is not None else None
+    form = schema.get("format", "")
+    holds = check_of(form)
+
+    def check(value: Any, path: str, causes: list[Cause]) -> None:
+        """The first of length and pattern counts."""
         if not isinstance(value, str):
             return
         if longest is not None and len(value) > longest:
             causes.append(errors.too_long(path, longest))
-        if shortest is not None and len(value) < shortest:
+        elif shortest is not None and len(value) < shortest:
             detail = f"{path} in body should be at least {shortest} chars long"
             causes.append(errors.invalid_value(path, value, detail))
-
-    if shortest is not None or longest is not None:
-        checks.append(lengths)
-    if text is not None:
-        checks.append(_pattern(text))
-    if (holds := check_of(form)) is not None:
-        checks.append(_format(form, holds))
-    return checks
-
-
-def _pattern(text: str) -> Own:
-    search = compile_pattern(text).search
-
-    def check(value: Any, path: str, causes: list[Cause]) -> None:
-        if isinstance(value, str) and not search(value):
-            causes.append(errors.invalid_value(path, value, f"{path} in body should match '{text}'"))
-
-    return check
-
-
-def _format(form: str, holds: Callable[[str], bool]) -> Own:
-    def check(value: Any, path: str, causes: list[Cause]) -> None:
-        if isinstance(value, str) and not holds(value):
+        elif search is not None and not search(value):
+            causes.append(errors.invalid_value(path, value, f"{path} in body should match '{pattern}'"))
+        if holds is not None and not holds(value):
             detail = f"{path} in body must be of type {form}: {errors.value_text(value)}"
-            causes.append(errors.invalid_value(path, value, detail))
+            causes.append(errors.wrong_type(path, value, detail))
 
-    return check
+    is_free = (shortest, longest, search, holds) == (None, None, None, None)
+    return [] if is_free else [check]
 
 
 def _number_checks(schema: Schema) -> list[Own]:
@@ -182,8 +176,10 @@ def _number_checks(schema: Schema) -> list[Own]:
             problem = f"should be greater than {'' if above else 'or equal to '}{lowest}"
         elif step is not None and value % step:
             problem = f"should be a multiple of {step}"
-        elif bounds is not None and not bounds[0] <= value <= bounds[1]:
-            problem = f"must be of type {schema['format']}"
+        if bounds is not None and not bounds[0] <= value <= bounds[1]:
+            detail = f"Checked value must be of type integer with format {schema['format']} in {path}"
+            causes.append(_nowhere(detail))
+            return
         if problem:
             causes.append(errors.invalid_value(path, value, f"{path} in body {problem}"))
 
@@ -231,13 +227,13 @@ def _container(schema: Schema, *, whole: bool) -> Check | None:
         if not isinstance(value, dict):
             return
         before = old if isinstance(old, dict) else {}
-        for name in needed:
-            if name not in value:
-                causes.append(errors.required(_join(path, name)))
         for name, entry in value.items():
             below = known.get(name, rest)
             if below is not None and not (whole and name in _OBJECT_FIELDS):
                 below(entry, _join(path, name), causes, before.get(name, ABSENT))
+        for name in needed:
+            if name not in value:
+                causes.append(errors.required(_join(path, name)))
 
     return check
 
@@ -279,37 +275,60 @@ def identity_of(schema: Schema) -> Callable[[Any], tuple[bytes, Any]]:
 
 def _combined(schema: Schema) -> list[Own]:
     """allOf, anyOf, oneOf and not: only the values count, they declare no fields."""
-    checks: list[Own] = [_without_old(compile_values(sub)) for sub in schema.get("allOf") or ()]
-    texts = {
-        "anyOf": "must validate at least one schema (anyOf)",
-        "oneOf": "must validate one and only one schema (oneOf)",
-        "not": "must not validate the schema (not)",
-    }
-    for word, text in texts.items():
+    checks: list[Own] = []
+    for word, judge in (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of)):
         if schema.get(word):
-            branches = [schema[word]] if word == "not" else schema[word]
-            checks.append(_branches(word, text, [_without_old(compile_values(b)) for b in branches]))
+            branches = [compile_values(branch) for branch in schema[word]]
+            checks.append(_branches(branches, judge))
+    if schema.get("not"):
+        checks.append(_branches([compile_values(schema["not"])], _not))
     return checks
 
 
-def _without_old(check: Check) -> Own:
-    return lambda value, path, causes: check(value, path, causes, ABSENT)
+Judge = Callable[[list[list[Cause]]], tuple[str, list[Cause]]]
+"""From what each branch finds wrong to what is said of all, and which causes are told with it."""
 
 
-def _branches(word: str, text: str, branches: list[Own]) -> Own:
-    def passes(branch: Own, value: Any) -> bool:
-        found: list[Cause] = []
-        branch(value, "", found)
-        return not found
+def _any_of(found: list[list[Cause]]) -> tuple[str, list[Cause]]:
+    return ("", []) if [] in found else ("must validate at least one schema (anyOf)", found[0])
 
+
+def _one_of(found: list[list[Cause]]) -> tuple[str, list[Cause]]:
+    count = found.count([])
+    if count == 1:
+        return "", []
+    text = "must validate one and only one schema (oneOf). Found "
+    return (f"{text}{count} valid alternatives", []) if count else (f"{text}none valid", found[0])
+
+
+def _all_of(found: list[list[Cause]]) -> tuple[str, list[Cause]]:
+    causes = [cause for each in found for cause in each]
+    if not causes:
+        return "", []
+    return f"must validate all the schemas (allOf){'' if [] in found else '. None validated'}", causes
+
+
+def _not(found: list[list[Cause]]) -> tuple[str, list[Cause]]:
+    return ("", []) if found[0] else ("must not validate the schema (not)", [])
+
+
+def _branches(branches: list[Check], judge: Judge) -> Own:
     def check(value: Any, path: str, causes: list[Cause]) -> None:
-        count = sum(passes(branch, value) for branch in branches)
-        if {"anyOf": count > 0, "oneOf": count == 1, "not": count == 0}[word]:
-            return
-        # The real server prints no offending value here.
-        causes.append(Cause("FieldValueInvalid", f'Invalid value: "": {path} in body {text}', path))
+        found: list[list[Cause]] = []
+        for branch in branches:
+            found.append([])
+            branch(value, path, found[-1], ABSENT)
+        text, told = judge(found)
+        if text:
+            whole = _nowhere(f'"{path}" {text}')
+            causes.extend([*told, whole] if judge is _all_of else [whole, *told])
 
     return check
+
+
+def _nowhere(detail: str) -> Cause:
+    """The original tells neither place nor value here, but in the text."""
+    return Cause("FieldValueInvalid", f'Invalid value: "": {detail}', "<nil>")
 
 
 def _join(path: str, name: str) -> str:

@@ -22,6 +22,9 @@ class CustomStrategy(Strategy):
     def prune(self, new: Obj) -> list[str]:
         return self._compiled.prune(new)
 
+    def misshapen(self, new: Obj) -> list[Cause]:
+        return self._compiled.undecodable(new)
+
     def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         self._compiled.default(new)
 

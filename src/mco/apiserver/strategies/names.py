@@ -19,6 +19,12 @@ LABEL_RULE = (
     "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
+_DNS1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+DNS1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
 QUALIFIED_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
@@ -40,6 +46,13 @@ def subdomain_errors(name: str) -> list[str]:
 
 def label_errors(name: str) -> list[str]:
     problems = [] if _DNS_LABEL.match(name) else [LABEL_RULE]
+    if len(name) > 63:
+        problems.append("must be no more than 63 characters")
+    return problems
+
+
+def dns1035_errors(name: str) -> list[str]:
+    problems = [] if _DNS1035.match(name) else [DNS1035_RULE]
     if len(name) > 63:
         problems.append("must be no more than 63 characters")
     return problems

@@ -98,8 +98,7 @@ def _map_causes(metadata: Obj, field: str, value_errors: Any) -> list[Cause]:
             continue
         # Annotation keys are judged in lower case, as the real server does.
         judged = key.lower() if field == "annotations" else key
-        for problem in (*qualified_name_errors(judged), *value_errors(value)):
-            found.append(
-                invalid_value(f"metadata.{field}", key if field == "annotations" else value, problem)
-            )
+        problems = [(key, problem) for problem in qualified_name_errors(judged)]
+        problems += [(value, problem) for problem in value_errors(value)]
+        found += [invalid_value(f"metadata.{field}", shown, problem) for shown, problem in problems]
     return found
