@@ -1,5 +1,6 @@
 """The whole crash matrix: every kind of action killed at every point, every loss of power and every refused
-change, forwards and backwards. Each must end with exactly the old or exactly the new config; what does not is printed."""
+change, forwards and backwards. Each must end with exactly the old or exactly the new config; what does not
+is printed."""
 
 from __future__ import annotations
 

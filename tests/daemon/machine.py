@@ -27,8 +27,9 @@ QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units
 class Machine:
     """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
     started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry.
-    `kubeconfig` None: the machine gets its own identity with a bootstrap token. `effects`: what works on the
-    machine's files when the daemon is started next."""
+    `ignores_reboots`: it does not reboot when it is asked to. `kubeconfig` None: the machine gets its own
+    identity with a bootstrap token. `effects`: what works on the machine's files when the daemon is started
+    next."""
 
     def __init__(
         self, folder: Path, name: str, kubeconfig: Path | None, *, clock: Clock | None = None
@@ -41,6 +42,8 @@ class Machine:
         self.machine = FakeMachine(folder, on_reboot=self._asked.set)
         self.reboots = 0
         self.ignores_entries = False
+        self.ignores_reboots = False
+        self.settings = QUICK
         self.effects: Effects | None = None
         self._running: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -86,14 +89,17 @@ class Machine:
         self._loop.call_soon_threadsafe(self._asked.set)
 
     async def _forever(self) -> None:
-        options = Options(kubeconfig=self.kubeconfig, node_name=self.name, register_node=True, agent=QUICK)
+        options = Options(
+            kubeconfig=self.kubeconfig, node_name=self.name, register_node=True, agent=self.settings
+        )
         while True:
             self._asked.clear()
             self.machine = FakeMachine(self.folder, on_reboot=self._reboot_asked, effects=self.effects)
             daemon = asyncio.create_task(Daemon(self.machine.host, options, clock=self._clock).run())
             asked = asyncio.create_task(self._asked.wait())
             try:
-                await asyncio.wait([daemon, asked], return_when=asyncio.FIRST_COMPLETED)
+                waited = [daemon] if self.ignores_reboots else [daemon, asked]
+                await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
                 if daemon.done():
                     daemon.result()
             finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from mco.api import names
@@ -238,6 +239,50 @@ async def test_kernel_arguments_that_do_not_take(cluster: Cluster, machine: Mach
     await cluster.target(machine.name, FIRST)
     await cluster.done(machine.name, FIRST)
     assert not machine.root.exists("/etc/motd")
+
+
+async def test_a_reboot_that_does_not_happen(cluster: Cluster, machine: Machine) -> None:
+    """It is asked for again, three times in all; withdrawn, the node goes back without one."""
+    await joined(cluster, machine)
+    await machine.stop()
+    before = tree(machine)
+    machine.ignores_reboots = True
+    machine.settings = msgspec.structs.replace(machine.settings, reboot_patience=0.5)
+    await machine.start()
+    await cluster.create(SECOND)
+    await cluster.target(machine.name, SECOND)
+    text = "the machine did not reboot into rendered-worker-2, it was asked 3 times"
+    await cluster.degraded(machine.name, text)
+    await cluster.target(machine.name, FIRST)
+    await cluster.done(machine.name, FIRST)
+    assert tree(machine) == before
+
+
+async def test_a_password_that_somebody_changed(cluster: Cluster, machine: Machine) -> None:
+    """It is found before the next update, and never shown."""
+    ours = {"passwd": {"users": [{"name": "core", "passwordHash": "$6$ours"}]}}
+    locked = config("locked", ignition=ours)
+    await joined(cluster, machine, locked)
+    machine.machine.host.accounts.set_password_hash("core", "$6$theirs")
+    await cluster.create(SECOND)
+    await cluster.target(machine.name, SECOND)
+    reason = await cluster.degraded(machine.name, 'password of user "core" differs')
+    assert "$6$" not in reason
+    machine.machine.host.accounts.set_password_hash("core", "$6$ours")
+    await cluster.done(machine.name, SECOND)
+    assert machine.machine.host.accounts.password_hash("core") == "*"
+
+
+async def test_a_password_for_nobody_is_refused(cluster: Cluster, machine: Machine) -> None:
+    await joined(cluster, machine)
+    machine.root.write("/etc/passwd", b"root:x:0:0:root:/root:/bin/bash\n")
+    before = tree(machine)
+    nobody = {"passwd": {"users": [{"name": "core", "passwordHash": "$6$ours"}]}}
+    wanted = config("nobody", ignition=nobody)
+    await cluster.create(wanted)
+    await cluster.target(machine.name, wanted)
+    await cluster.degraded(machine.name, "user: unknown user core")
+    assert tree(machine) == before
 
 
 async def test_a_deleted_config_is_no_obstacle(cluster: Cluster, machine: Machine) -> None:

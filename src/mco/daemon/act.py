@@ -270,9 +270,8 @@ def _ssh_places(host: Host, path: str) -> Iterable[str]:
 
 
 def _password(host: Host, action: plan.SetPasswordHash) -> Prepared | None:
-    if host.accounts.find(action.user) is None:
-        _log.info("no such user, password not set", user=action.user)
-        return None
+    if host.accounts.find(action.user) is None and action.hash == plan.LOCKED:
+        return None  # nobody who could log in
     before = host.accounts.password_hash(action.user)
     if before == action.hash:
         return None

@@ -8,7 +8,16 @@ from mco.base.errors import HostError, InvalidInput, Unsupported
 from mco.host.machine import Host
 from mco.plan.node import actions as act
 from mco.plan.node import expectations as expect
-from mco.plan.node.verify import ArgumentsFact, Fact, FileFact, Finding, KeysFact, UnitFact, finding
+from mco.plan.node.verify import (
+    ArgumentsFact,
+    Fact,
+    FileFact,
+    Finding,
+    KeysFact,
+    PasswordFact,
+    UnitFact,
+    finding,
+)
 
 
 def differences(host: Host, expected: tuple[expect.Expectation, ...]) -> tuple[Finding, ...]:
@@ -29,6 +38,8 @@ def fact(host: Host, expected: expect.Expectation) -> Fact:
             return UnitFact(host.systemd.is_enabled(name))
         case expect.KeysAre(user):
             return _keys(host, user)
+        case expect.PasswordIs(user):
+            return _password(host, user)
         case expect.ArgumentsRun():
             return _arguments(host, expected)
         case _:
@@ -68,6 +79,11 @@ def _keys(host: Host, user: str) -> KeysFact:
         return KeysFact(None)
     data = host.root.read_optional(path) or b""
     return KeysFact(tuple(data.decode("utf-8", "replace").splitlines()))
+
+
+def _password(host: Host, user: str) -> PasswordFact:
+    known = host.accounts.find(user) is not None
+    return PasswordFact(host.accounts.password_hash(user) if known else None)
 
 
 def _arguments(host: Host, expected: expect.ArgumentsRun) -> ArgumentsFact:

@@ -12,7 +12,7 @@ from mco.daemon import act
 from mco.host.machine import Host
 from mco.ignition.types import Config
 from mco.plan.node import diff, update
-from mco.plan.node.actions import RecordConfig
+from mco.plan.node.actions import AnyAction, RecordConfig, SetPasswordHash
 from mco.plan.node.target import EMPTY, Target
 
 
@@ -21,8 +21,13 @@ def provision(host: Host, config: Config) -> None:
     new = Target("ignition", MachineConfigSpec(), config)
     context = act.Context(host, b"")
     for action in update.actions(EMPTY, new, diff.compare(EMPTY, new)):
-        if isinstance(action, RecordConfig):
+        if isinstance(action, RecordConfig) or _is_of_nobody(host, action):
             continue
         prepared = act.prepare(context, action)
         if prepared is not None:
             prepared.perform()
+
+
+def _is_of_nobody(host: Host, action: AnyAction) -> bool:
+    """The engine makes users, a folder cannot."""
+    return isinstance(action, SetPasswordHash) and host.accounts.find(action.user) is None

@@ -66,7 +66,9 @@ class Accounts:
         raise HostError(f"group: unknown group {name}", subject=name, hint="create the group, or give an id")
 
     def password_hash(self, user: str) -> str:
-        """Field 2 of the shadow entry, `*` or `!` when there is none to log in with."""
+        """Field 2 of the shadow entry, `*` or `!` when there is none to log in with. Raises HostError for a
+        user that does not exist."""
+        self.user(user)
         line = self._commands.run("getent", "shadow", user)
         fields = line.strip().split(":")
         if len(fields) < 2:
@@ -81,7 +83,6 @@ class Accounts:
             raise InvalidInput(
                 "password hash contains a colon, newline or NUL", subject=user, hint="encode it with crypt(3)"
             )
-        self.user(user)
         if self.password_hash(user) == wanted:
             return False
         self._commands.run("chpasswd", "-e", stdin=f"{user}:{wanted}\n")

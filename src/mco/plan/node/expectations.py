@@ -1,7 +1,7 @@
 """What must be true on a node that has a config, as a list of values (spec/daemon.md 7.1, 7.2).
 
-More than the original looks at: owners, enablement in both directions, SSH keys, the running kernel arguments
-(`docs/differences.md`). Certificates that are renewed outside of the configs are left out.
+More than the original looks at: owners, enablement in both directions, SSH keys, password hashes, the running
+kernel arguments (`docs/differences.md`). Certificates that are renewed outside of the configs are left out.
 """
 
 from __future__ import annotations
@@ -65,6 +65,13 @@ class KeysAre(msgspec.Struct, frozen=True, tag=True):
     keys: tuple[str, ...]
 
 
+class PasswordIs(msgspec.Struct, frozen=True, tag=True):
+    """The password hash of a user, where the machine has that user; `*` means that none may work."""
+
+    user: str
+    hash: str
+
+
 class ArgumentsRun(msgspec.Struct, frozen=True, tag=True):
     """Kernel arguments that must be on the running command line, and those that an update took away."""
 
@@ -72,7 +79,9 @@ class ArgumentsRun(msgspec.Struct, frozen=True, tag=True):
     gone: tuple[str, ...] = ()
 
 
-Expectation = FileIs | FileIsEmptyOrAbsent | UnitIsMasked | UnitIsEnabled | KeysAre | ArgumentsRun
+Expectation = (
+    FileIs | FileIsEmptyOrAbsent | UnitIsMasked | UnitIsEnabled | KeysAre | PasswordIs | ArgumentsRun
+)
 
 
 def expectations(
@@ -81,7 +90,7 @@ def expectations(
     """Everything to be true of `side`, in the order in which it is checked. `before` is the config that an
     update came from; `running` False leaves out what only a reboot makes true."""
     arguments_: tuple[Expectation, ...] = (_arguments(side, before),) if running else ()
-    return (*arguments_, *_files(side), *_units(side), *_keys(side, before))
+    return (*arguments_, *_files(side), *_units(side), *_keys(side, before), *_passwords(side, before))
 
 
 def _arguments(side: Target, before: Target | None) -> ArgumentsRun:
@@ -129,3 +138,15 @@ def _keys(side: Target, before: Target | None) -> Iterator[Expectation]:
     # A node that never had a passwd section keeps whatever keys its image brought.
     if side.config.passwd.users or (before is not None and before.config.passwd.users):
         yield KeysAre(update.SSH_USER, update.ssh_keys(side))
+
+
+def _passwords(side: Target, before: Target | None) -> Iterator[PasswordIs]:
+    """Passwords that nothing is said about: the first boot leaves the image's, an update locks them."""
+    wanted = {user.name: user.password_hash or act.LOCKED for user in side.config.passwd.users}
+    if before is not None and before.config.passwd != side.config.passwd:
+        wanted.update(
+            {user.name: act.LOCKED for user in before.config.passwd.users if user.name not in wanted}
+        )
+    else:
+        wanted = {user: hash_ for user, hash_ in wanted.items() if hash_ != act.LOCKED}
+    yield from (PasswordIs(user, hash_) for user, hash_ in wanted.items())

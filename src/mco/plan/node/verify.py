@@ -16,15 +16,16 @@ from mco.ignition import dataurl
 from mco.ignition.types import Resource
 from mco.plan.node import arguments
 from mco.plan.node import expectations as expect
+from mco.plan.node.actions import LOCKED
 
-FILE, UNIT, ARGUMENTS, KEYS = "file", "unit", "kernelArguments", "sshKeys"
+FILE, UNIT, ARGUMENTS, KEYS, PASSWORD = "file", "unit", "kernelArguments", "sshKeys", "password"
 
 _ENABLED = ("enabled", "enabled-runtime")
 _NOT_ENABLED = ("disabled", "masked", "masked-runtime", "not-found", "bad")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One difference. `kind`: file, unit, kernelArguments or sshKeys; `path` a path, unit or user."""
+    """One difference. `kind`: one of the words above; `path`: a path, unit or user."""
 
     kind: str
     path: str
@@ -56,6 +57,12 @@ class KeysFact(msgspec.Struct, frozen=True):
     lines: tuple[str, ...] | None
 
 
+class PasswordFact(msgspec.Struct, frozen=True):
+    """The hash in the shadow entry, None when the machine has no such user."""
+
+    hash: str | None
+
+
 class ArgumentsFact(msgspec.Struct, frozen=True):
     """The running command line, and what the boot loader would pass next time."""
 
@@ -63,7 +70,7 @@ class ArgumentsFact(msgspec.Struct, frozen=True):
     configured: tuple[str, ...] = ()
 
 
-Fact = FileFact | UnitFact | KeysFact | ArgumentsFact
+Fact = FileFact | UnitFact | KeysFact | PasswordFact | ArgumentsFact
 
 
 def finding(expected: expect.Expectation, fact: Fact) -> Finding | None:
@@ -85,6 +92,8 @@ def finding(expected: expect.Expectation, fact: Fact) -> Finding | None:
             return _enablement(expected, state)
         case expect.KeysAre(user, keys), KeysFact(lines):
             return _keys(user, keys, lines)
+        case expect.PasswordIs(user, wanted), PasswordFact(found):
+            return _password(user, wanted, found)
         case expect.ArgumentsRun(), ArgumentsFact():
             return _arguments(expected, fact)
     raise TypeError(f"{type(fact).__name__} does not answer {type(expected).__name__}")
@@ -155,6 +164,13 @@ def _keys(user: str, keys: Sequence[str], lines: Sequence[str] | None) -> Findin
         return None
     count = f"expected {len(keys)}, found {len(lines)}" if len(keys) != len(lines) else "same number"
     return Finding(KEYS, user, f"SSH keys of user {quote(user)} differ from the config ({count})")
+
+
+def _password(user: str, wanted: str, found: str | None) -> Finding | None:
+    if found is None or found == wanted or (wanted == LOCKED and found.startswith(("*", "!"))):
+        return None
+    what = "can be used" if wanted == LOCKED else "differs"
+    return Finding(PASSWORD, user, f"password of user {quote(user)} {what}, unlike in the config")
 
 
 def _arguments(expected: expect.ArgumentsRun, fact: ArgumentsFact) -> Finding | None:

@@ -8,7 +8,15 @@ import pytest
 
 from mco.plan.node import expectations as expect
 from mco.plan.node.expectations import expectations
-from mco.plan.node.verify import ArgumentsFact, FileFact, Finding, KeysFact, UnitFact, finding
+from mco.plan.node.verify import (
+    ArgumentsFact,
+    FileFact,
+    Finding,
+    KeysFact,
+    PasswordFact,
+    UnitFact,
+    finding,
+)
 from tests.daemon.builders import unit
 from tests.unit.plan.node.configs import CORE, make, plain, users
 
@@ -99,6 +107,24 @@ def test_keys_differ_without_being_shown() -> None:
 
 
 @pytest.mark.parametrize(
+    ("wanted", "found", "text"),
+    [
+        ("$6$wanted", "$6$wanted", ""),
+        ("$6$wanted", "$6$other", 'password of user "core" differs, unlike in the config'),
+        ("$6$wanted", "*", 'password of user "core" differs, unlike in the config'),
+        ("$6$wanted", None, ""),
+        ("*", "*", ""),
+        ("*", "!", ""),
+        ("*", "!$6$locked", ""),
+        ("*", "$6$other", 'password of user "core" can be used, unlike in the config'),
+        ("*", "", 'password of user "core" can be used, unlike in the config'),
+    ],
+)
+def test_passwords_differ_without_being_shown(wanted: str, found: str | None, text: str) -> None:
+    assert message(expect.PasswordIs("core", wanted), PasswordFact(found)) == text
+
+
+@pytest.mark.parametrize(
     ("wanted", "gone", "running", "configured", "text"),
     [
         (("a",), (), ("ro", "a"), (), ""),
@@ -157,8 +183,20 @@ class TestExpectations:
         found = expectations(make(arguments=["b"]), before=make(arguments=["a b"]))
         assert found[0] == expect.ArgumentsRun(("b",), ("a",))
 
+    def test_of_passwords_at_first_boot_and_after_an_update(self) -> None:
+        one, gone = {"name": "one", "passwordHash": "$6$1"}, {"name": "gone", "passwordHash": "$6$2"}
+        new = make(ignition=users(CORE, one))
+        assert _passwords(expectations(new)) == {"one": "$6$1"}
+        before = make(ignition=users(one, gone))
+        assert _passwords(expectations(new, before=before)) == {"core": "*", "one": "$6$1", "gone": "*"}
+        assert _passwords(expectations(new, before=new)) == {"one": "$6$1"}
+
     def test_say_nothing_of_keys_where_there_never_were_any(self) -> None:
         assert expectations(make(), running=False) == ()
+
+
+def _passwords(found: tuple[expect.Expectation, ...]) -> dict[str, str]:
+    return {item.user: item.hash for item in found if isinstance(item, expect.PasswordIs)}
 
 
 def test_findings_name_kind_and_path() -> None:
