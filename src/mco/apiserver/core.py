@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,9 @@ from mco.apiserver.writes.deletions import Deletions
 from mco.apiserver.writes.expiry import Expiry
 from mco.apiserver.writes.garbage import Garbage
 from mco.apiserver.writes.writes import Options, Writes
+from mco.runtime import memory
+
+REMINDED_AT_ONCE = 50
 
 
 class Core:
@@ -33,6 +37,7 @@ class Core:
         self.store = Store(folder, self._committed)
         self.hub = Hub(self.store.at)
         self.hub.reached = self.store.current()
+        self._crowd = 0
         self.writes = Writes(self.store)
         self.deletions = Deletions(self.writes)
         self.definitions.load(self.store)
@@ -63,11 +68,18 @@ class Core:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
-    def tick(self) -> None:
-        """Once in a while: compaction and bookmarks."""
+    async def tick(self) -> None:
+        """Once in a while: compaction, and bookmarks, for a few watchers at a time, because others want to be
+        served meanwhile; when most watchers have left, their memory goes back to the system."""
         self.store.forget(time.monotonic())
-        for watcher in tuple(self.hub.watchers()):
+        for number, watcher in enumerate(tuple(self.hub.watchers()), start=1):
             watcher.remind()
+            if number % REMINDED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        crowd = len(self.hub)
+        if crowd < self._crowd // 2:
+            memory.release()
+        self._crowd = crowd
 
     def _committed(self, revisions: list[Revision]) -> None:
         # Definitions first: whoever hears that a CustomResourceDefinition exists may use it at once.

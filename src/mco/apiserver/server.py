@@ -126,4 +126,4 @@ async def _ensure_roles(core: Core) -> None:
 async def _tick(core: Core) -> None:
     while True:
         await asyncio.sleep(TICK_SECONDS)
-        core.tick()
+        await core.tick()

@@ -8,10 +8,10 @@ import socket
 import ssl
 
 from mco.base.errors import Unavailable
-from mco.configserver import memory
 from mco.configserver.connection import Answer, Connection, Connections
 from mco.configserver.limits import Limits
 from mco.configserver.tlslayer import TLSLayer
+from mco.runtime import memory
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.configserver")

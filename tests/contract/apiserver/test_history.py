@@ -75,6 +75,16 @@ async def test_a_watch_from_the_future_says_nothing_before_it_comes(api: Api, ma
             await events.next()
 
 
+async def test_a_watch_from_the_future_goes_on_when_it_has_come(api: Api, maps: str) -> None:
+    now = int((await api.get(maps)).body["metadata"]["resourceVersion"])
+    async with api.watch(maps, resourceVersion=str(now + 3)) as events:
+        for number in range(6):
+            await api.patch(f"{maps}/a", {"data": {"k": str(number)}})
+        event = await events.next()
+    assert event["type"] == "MODIFIED"
+    assert int(event["object"]["metadata"]["resourceVersion"]) > now + 3
+
+
 async def test_initial_events_of_the_future_are_refused(api: Api, maps: str) -> None:
     query = {
         "sendInitialEvents": "true",

@@ -15,7 +15,7 @@ from mco.apiserver.http import show
 from mco.apiserver.http.checks import check_list
 from mco.apiserver.http.options import Continue, Form, continue_of, form_of, number, selection_of
 from mco.apiserver.http.request import Request
-from mco.apiserver.http.respond import Answer
+from mco.apiserver.http.respond import PIECE, Answer
 from mco.apiserver.registry.served import Served
 from mco.apiserver.store.revision import Page, Revision
 from mco.apiserver.store.store import Compacted
@@ -24,7 +24,6 @@ from mco.apiserver.watch.selection import Selection, View
 PAGE_BYTES = 4 * 1024 * 1024
 PAGE_OBJECTS = 256
 """How much is read at once: a list of large objects is never in memory as a whole."""
-_PIECE = 64 * 1024
 
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new "
@@ -135,7 +134,7 @@ async def _stream(
         for item in page:
             piece += separator + show.list_item(served, item.data, form, now)
             separator = b","
-            if len(piece) >= _PIECE:
+            if len(piece) >= PIECE:
                 yield bytes(piece)
                 piece.clear()
         # Others want to be served while a long list is on its way.

@@ -36,6 +36,7 @@ async def send_answer(answer: Answer, send: Any, *, head: bool = False) -> None:
     elif not isinstance(body, bytes):
         async for piece in body:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            del piece  # not to be kept until there is another one
         await send({"type": "http.response.body", "body": b""})
     elif len(body) <= PIECE:
         await send({"type": "http.response.body", "body": body})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 
 import msgspec
 
@@ -15,7 +15,7 @@ from mco.apiserver.http.checks import check_watch
 from mco.apiserver.http.lists import Listing
 from mco.apiserver.http.options import Form, form_of, number, selection_of
 from mco.apiserver.http.request import Request
-from mco.apiserver.http.respond import Answer
+from mco.apiserver.http.respond import PIECE, Answer
 from mco.apiserver.registry.served import Served
 from mco.apiserver.store.store import Compacted
 from mco.apiserver.watch.hub import Happening, Watcher
@@ -116,26 +116,38 @@ def _missed(session: Session, watcher: Watcher) -> list[bytes]:
 async def _stream(
     session: Session, watcher: Watcher, begin: list[bytes], request: Request
 ) -> AsyncIterator[bytes]:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + session.seconds
+    piece: bytes | None
+    timer = asyncio.get_running_loop().call_later(session.seconds, watcher.expire)
     try:
         # Even an empty piece sends the response's head: the client knows that the watch stands.
-        yield b"".join(begin)
+        yield b""
+        for piece in _pieces(begin):
+            yield piece
         begin.clear()
-        while (left := deadline - loop.time()) > 0:
-            try:
-                news = await watcher.next(left)
-            except TimeoutError:
-                break
-            if news is None:
-                return
-            if isinstance(news, int):
-                if session.bookmarks:
-                    yield show.bookmark(session.served, news, session.form)
-            elif lines := [line for item in news if (line := session.line(item)) is not None]:
-                yield b"".join(lines)
-        if session.bookmarks:
-            yield show.bookmark(session.served, session.core.hub.reached, session.form)
+        while (news := await watcher.next()) is not None:
+            if not isinstance(news, int):
+                for piece in _pieces(filter(None, map(session.line, news))):
+                    yield piece
+            elif session.bookmarks:
+                yield show.bookmark(session.served, news, session.form)
+            # Thousands wait, and none of them keeps what it sent last.
+            news = piece = None
     finally:
+        timer.cancel()
         request.connection.forget(watcher.end)
         watcher.end()
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines together, but not many: what was joined for a client that does not read is memory of its own,
+    while the lines themselves are shared by all who watch the same."""
+    piece: list[bytes] = []
+    size = 0
+    for line in lines:
+        piece.append(line)
+        size += len(line)
+        if size >= PIECE:
+            yield b"".join(piece)
+            piece, size = [], 0
+    if piece:
+        yield b"".join(piece)

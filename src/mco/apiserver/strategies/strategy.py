@@ -82,9 +82,10 @@ class Strategy:
 def _drop_nulls(value: Any) -> None:
     """Built-in kinds know no null: it is as if the field was not there."""
     if isinstance(value, dict):
-        for key in [key for key, entry in value.items() if entry is None]:
-            del value[key]
+        if None in value.values():
+            for key in [key for key, entry in value.items() if entry is None]:
+                del value[key]
         value = value.values()
-    if not isinstance(value, str | int | float | bool):
-        for entry in value:
+    for entry in value:
+        if isinstance(entry, dict | list):
             _drop_nulls(entry)

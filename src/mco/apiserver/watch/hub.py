@@ -74,6 +74,7 @@ class Watcher:
         self._wake: asyncio.Future[None] | None = None
         self._ended = False
         self._bookmark = False
+        self._reached = 0
 
     def offer(self, happening: Happening) -> None:
         if self._ended or happening.revision.number <= self.since:
@@ -82,6 +83,7 @@ class Watcher:
         self._bytes += len(happening.revision.data)
         if len(self._queue) > QUEUE_LIMIT or (self._bytes > QUEUE_BYTES and len(self._queue) > 1):
             self._queue.clear()
+            self._bookmark = False
             self.end()
             self._on_overrun()
         self._notify()
@@ -91,26 +93,32 @@ class Watcher:
         self._bookmark = True
         self._notify()
 
+    def expire(self) -> None:
+        """Ends it with a bookmark."""
+        self._bookmark = True
+        self.end()
+
     def end(self) -> None:
-        self._ended = True
-        self._hub.remove(self)
+        """Nothing more is offered; what was, can still be sent."""
+        if not self._ended:
+            self._ended, self._reached = True, self._hub.reached
+            self._hub.remove(self)
         self._notify()
 
-    async def next(self, timeout: float | None) -> list[Happening] | int | None:
-        """What happened, or a revision for a bookmark, or None at the end. Raises TimeoutError."""
-        async with asyncio.timeout(timeout):
-            while not (self._queue or self._ended or self._bookmark):
-                self._wake = asyncio.get_running_loop().create_future()
-                await self._wake
+    async def next(self) -> list[Happening] | int | None:
+        """What happened, or a revision for a bookmark, or None at the end."""
+        while not (self._queue or self._ended or self._bookmark):
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
         if self._queue:
             happenings = list(self._queue)
             self._queue.clear()
             self._bytes = 0
             return happenings
-        if self._ended:
-            return None
-        self._bookmark = False
-        return self._hub.reached
+        if self._bookmark:
+            self._bookmark = False
+            return self._reached if self._ended else self._hub.reached
+        return None
 
     def _notify(self) -> None:
         if self._wake is not None and not self._wake.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -62,20 +63,20 @@ class FieldTest(msgspec.Struct, frozen=True):
     equal: bool = True
 
 
-class Selection(msgspec.Struct, frozen=True):
+class Selection(msgspec.Struct, frozen=True, dict=True):
     """`namespace` empty: all of them."""
 
     namespace: str = ""
     labels: Selector = EVERYTHING
     fields: tuple[FieldTest, ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The only name that can match; empty when several can."""
         tests = (test for test in self.fields if test.path == "metadata.name" and test.equal)
         return next((test.value for test in tests), "")
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether namespace and name alone decide, so that an object never enters or leaves."""
         return not self.labels.requirements and all(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from typing import Any
 
@@ -159,9 +158,18 @@ def _content(obj: Obj, has_status: bool) -> Obj:
 
 def _copy_field(source: Obj, target: Obj, field: str) -> None:
     if field in source:
-        target[field] = copy.deepcopy(source[field])
+        target[field] = copied(source[field])
     else:
         target.pop(field, None)
+
+
+def copied(value: Any) -> Any:
+    """A JSON value of its own; `copy.deepcopy` takes ten times as long."""
+    if isinstance(value, dict):
+        return {key: copied(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [copied(entry) for entry in value]
+    return value
 
 
 def _ordered(obj: Obj) -> Obj:
