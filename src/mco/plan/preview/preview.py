@@ -84,7 +84,7 @@ def preview(
     try:
         sides = target.pair(old, new)
     except InvalidInput as error:
-        return _described(_unread(old), _unread(new), Disruption(), reason=str(error))
+        return _described(_unread(old), _unread(new), Disruption(), reason=secrets.masked_reason(str(error)))
     if reason := reconcile.refusal(*sides, overrides=overrides):
         return _described(*sides, Disruption(), reason=reason)
     effect = disruption.in_cluster(*sides, diff.compare(*sides), known)

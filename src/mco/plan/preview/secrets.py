@@ -62,6 +62,14 @@ def in_contents(data: bytes) -> bool:
     return _CONTENTS.search(data) is not None
 
 
+_GARBAGE: Final = re.compile(r'(?<=found garbage after section name : ")(?:[^"\\]|\\.)*')
+
+
+def masked_reason(text: str) -> str:
+    """A verdict as it may be shown: only one quotes contents, what follows a unit's section."""
+    return _GARBAGE.sub(lambda found: masked(found[0]), text)
+
+
 def masked(word: str) -> str:
     """A kernel argument or a URL as it may be shown: of a secret one what stands before its `=`."""
     if not in_contents(word.encode(errors="surrogatepass")):

@@ -369,6 +369,16 @@ def test_a_config_that_cannot_be_parsed_still_shows_the_rest() -> None:
     assert (found.reconcilable, found.exit_code) == (False, 2)
 
 
+@pytest.mark.parametrize(
+    ("garbage", "shown"),
+    [("x", '"x"'), ("password=hunter2", '"password=***"'), ('token="hunter2" more', '"token=***"')],
+)
+def test_a_verdict_that_quotes_contents_masks_them(garbage: str, shown: str) -> None:
+    found = decide(({}, {"units": [unit("a.service", f"[Service]{garbage}\n")]}))
+    assert f"found garbage after section name : {shown}" in found.reason
+    assert "hunter2" not in found.reason
+
+
 def test_what_only_our_daemon_refuses_is_said_beside_the_verdict() -> None:
     found = decide(({}, {"files": [plain("/etc/a"), plain("/etc/a/b")]}), USER)
     assert found.reconcilable
