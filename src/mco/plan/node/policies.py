@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 from mco.api.machineconfiguration import (
@@ -97,9 +98,10 @@ def for_file(policies: DisruptionPolicies, path: str) -> FilePolicy | None:
 
     A policy names one file exactly as it is written, but a folder also with a slash at its end or with dots
     in it; the length is that of the path as written. A policy for `/` never matches (spec/daemon.md 6.6)."""
+    clean = _clean(path)
     best: FilePolicy | None = None
     for policy in policies.files:
-        matches = path == policy.path or _clean(path).startswith(f"{_clean(policy.path)}/")
+        matches = path == policy.path or clean.startswith(f"{_clean(policy.path)}/")
         if matches and _length(policy) > (_length(best) if best else 0):
             best = policy
     return best
@@ -109,6 +111,7 @@ def for_unit(policies: DisruptionPolicies, name: str) -> UnitPolicy | None:
     return next((policy for policy in policies.units if policy.name == name), None)
 
 
+@lru_cache(maxsize=1024)
 def _clean(path: str) -> str:
     """Without redundant parts; unlike the standard library's, two slashes at the start are redundant."""
     return posixpath.normpath(f"/{path.lstrip('/')}" if path.startswith("/") else path)
