@@ -188,7 +188,8 @@ POLICIES = (
         parameter=Parameter(_CONFIG_API, "ClusterVersion", "version"),
         checks=(
             Check(
-                "!has(oldObject.status) || !oldObject.status.releases.exists(r, has(r.image) && "
+                "!has(oldObject.status) || !has(oldObject.status.releases) || "
+                "!oldObject.status.releases.exists(r, has(r.image) && "
                 "r.image.split('@')[1] in params.status.desired.image.split('@'))",
                 "Cannot delete InternalReleaseImage while the cluster is using a release bundle from this "
                 "resource. The current cluster release image matches a release stored in this "

@@ -1,36 +1,29 @@
-"""The admission policies of the product, on servers that have such policies (spec/node.md 1.14).
-
-They stand here for groups of the tests, so that they deny nothing to others.
-"""
+"""The admission policies of the product, on servers that have such policies (spec/node.md 1.14)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import pytest
 
 from mco.api import names
-from mco.api.policies import POLICIES, Policy, binding_object, policy_object
 from tests.contract.apiserver.definitions import define
-from tests.contract.apiserver.endpoint import Api, Body, Endpoint, Reply
+from tests.contract.apiserver.endpoint import Api, Body, Endpoint
 from tests.contract.crds.formatcases import HEX, IMAGE
-
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-GROUP = "policies.example.com"
-BY_NAME = {policy.name: policy for policy in POLICIES}
-PLURALS = {
-    "MachineConfigPool": "machineconfigpools",
-    "MachineConfigNode": "machineconfignodes",
-    "MachineConfiguration": "machineconfigurations",
-    "OSImageStream": "osimagestreams",
-    "InternalReleaseImage": "internalreleaseimages",
-    "Infrastructure": "infrastructures",
-    "ClusterVersion": "clusterversions",
-}
-Attempt = Callable[[], Awaitable[Reply]]
+from tests.contract.crds.policies import (
+    ADMISSION,
+    BY_NAME,
+    PLURALS,
+    Attempt,
+    an_object,
+    creation_of,
+    lax_definition,
+    path_of,
+    put_in_force,
+    take_back,
+)
 
 pytestmark = pytest.mark.usefixtures("served")
 
@@ -41,63 +34,11 @@ async def served(api: Api) -> None:
     if (await api.get(ADMISSION)).status != 200:
         pytest.skip("the server has no ValidatingAdmissionPolicies")
     for kind, plural in PLURALS.items():
-        await define(api, _definition(kind, plural))
-
-
-def _definition(kind: str, plural: str) -> Body:
-    everything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": everything}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Cluster",
-            "names": {"plural": plural, "kind": kind},
-            "versions": [version],
-        },
-    }
-
-
-def _object(kind: str, name: str, **parts: Any) -> Body:
-    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, **parts}
-
-
-def _path(kind: str, name: str = "") -> str:
-    return f"/apis/{GROUP}/v1/{PLURALS[kind]}" + (f"/{name}" if name else "")
-
-
-def _creation(api: Api, body: Body) -> Attempt:
-    return lambda: api.post(_path(body["kind"]), body, dryRun="All")
-
-
-async def _install(api: Api, policy: Policy, denied: Attempt) -> str:
-    """Puts the policy in force for our group; the text with which it denies that request."""
-    parameter = policy.parameter
-    if parameter is not None:
-        parameter = msgspec.structs.replace(parameter, api_version=f"{GROUP}/v1")
-    group = policy.group if policy.namespaced else GROUP
-    policy = msgspec.structs.replace(policy, group=group, parameter=parameter)
-    for plural, body in (
-        ("validatingadmissionpolicies", policy_object(policy)),
-        ("validatingadmissionpolicybindings", binding_object(policy)),
-    ):
-        reply = await api.post(f"{ADMISSION}/{plural}", body)
-        assert reply.status in (201, 409), reply.body
-    async with asyncio.timeout(30):
-        while (reply := await denied()).status != 422:
-            assert reply.status < 500, reply.body
-    return reply.message
-
-
-async def _remove(api: Api, name: str) -> None:
-    await api.delete(f"{ADMISSION}/validatingadmissionpolicybindings/{name}-binding")
-    await api.delete(f"{ADMISSION}/validatingadmissionpolicies/{name}")
+        await define(api, lax_definition(kind, plural))
 
 
 def _pool(**selector: Any) -> Body:
-    return _object("MachineConfigPool", "infra", spec={"machineConfigSelector": selector})
+    return an_object("MachineConfigPool", "infra", spec={"machineConfigSelector": selector})
 
 
 def _role(operator: str, *values: str) -> Mapping[str, Any]:
@@ -119,17 +60,30 @@ POOLS: Mapping[str, tuple[Body, bool]] = {
         True,
     ),
     "empty": (_pool(), False),
-    "none": (_object("MachineConfigPool", "infra", spec={}), False),
+    "none": (an_object("MachineConfigPool", "infra", spec={}), False),
+    "a role that only has to be there": (
+        _pool(matchExpressions=[{"key": names.ROLE_LABEL, "operator": "Exists"}]),
+        False,
+    ),
+    "in worker by another label": (
+        _pool(matchExpressions=[{"key": "a", "operator": "In", "values": ["worker"]}]),
+        False,
+    ),
+    "one of two expressions": (_pool(matchExpressions=[_role("In", "infra"), _role("In", "worker")]), True),
+    "an expression without values": (
+        _pool(matchExpressions=[{"key": names.ROLE_LABEL, "operator": "In"}]),
+        False,
+    ),
 }
 
 
 async def test_pools_inherit_from_worker(api: Api) -> None:
     policy = BY_NAME["custom-machine-config-pool-selector"]
-    text = await _install(api, policy, _creation(api, POOLS["another role"][0]))
+    text = await put_in_force(api, policy, creation_of(api, POOLS["another role"][0]))
     assert policy.checks[0].text in text
-    outcome = {name: (await _creation(api, body)()).status == 201 for name, (body, _) in POOLS.items()}
+    outcome = {name: (await creation_of(api, body)()).status == 201 for name, (body, _) in POOLS.items()}
     assert outcome == {name: allowed for name, (_, allowed) in POOLS.items()}
-    await _remove(api, policy.name)
+    await take_back(api, policy.name)
 
 
 async def test_streams_of_pools_exist(api: Api) -> None:
@@ -137,28 +91,28 @@ async def test_streams_of_pools_exist(api: Api) -> None:
 
     def pool(stream: str) -> Attempt:
         spec = {"osImageStream": {"name": stream}} if stream else {}
-        return _creation(api, _object("MachineConfigPool", "infra", spec=spec))
+        return creation_of(api, an_object("MachineConfigPool", "infra", spec=spec))
 
-    await _install(api, policy, pool(""))  # without its parameter it denies everything
-    stream = _object("OSImageStream", "cluster", status={"availableStreams": [{"name": "rhel-9"}]})
-    await api.create(_path("OSImageStream"), stream)
+    await put_in_force(api, policy, pool(""))  # without its parameter it denies everything
+    stream = an_object("OSImageStream", "cluster", status={"availableStreams": [{"name": "rhel-9"}]})
+    await api.create(path_of("OSImageStream"), stream)
     async with asyncio.timeout(30):
         while (await pool("")()).status != 201:
             pass
     assert (await pool("rhel-9")()).status == 201
     denied = await pool("rhel-10")()
     assert denied.status == 422 and policy.checks[0].text in denied.message
-    await _remove(api, policy.name)
-    await api.delete(_path("OSImageStream", "cluster"))
+    await take_back(api, policy.name)
+    await api.delete(path_of("OSImageStream", "cluster"))
 
 
 async def test_streams_stay(api: Api) -> None:
     policy = BY_NAME["osimagestream-prevent-deletion"]
-    await api.create(_path("OSImageStream"), _object("OSImageStream", "cluster"))
-    path = _path("OSImageStream", "cluster")
-    text = await _install(api, policy, lambda: api.delete(path, dryRun="All"))
+    await api.create(path_of("OSImageStream"), an_object("OSImageStream", "cluster"))
+    path = path_of("OSImageStream", "cluster")
+    text = await put_in_force(api, policy, lambda: api.delete(path, dryRun="All"))
     assert "Deletion of OSImageStream resources is not allowed" in text
-    await _remove(api, policy.name)
+    await take_back(api, policy.name)
     async with asyncio.timeout(30):
         while (await api.delete(path)).status == 422:
             pass
@@ -166,10 +120,10 @@ async def test_streams_stay(api: Api) -> None:
 
 async def test_there_is_one_configuration(api: Api) -> None:
     policy = BY_NAME["machine-configuration-guards"]
-    text = await _install(api, policy, _creation(api, _object("MachineConfiguration", "default")))
+    text = await put_in_force(api, policy, creation_of(api, an_object("MachineConfiguration", "default")))
     assert policy.checks[0].text in text
-    assert (await _creation(api, _object("MachineConfiguration", "cluster"))()).status == 201
-    await _remove(api, policy.name)
+    assert (await creation_of(api, an_object("MachineConfiguration", "cluster"))()).status == 201
+    await take_back(api, policy.name)
 
 
 PLATFORMS = {
@@ -186,26 +140,26 @@ async def test_boot_images_are_managed_on_some_platforms(api: Api) -> None:
     def configuration(*managers: str) -> Attempt:
         images = {"managedBootImages": {"machineManagers": [{"resource": name} for name in managers]}}
         spec = images if managers else {}
-        return _creation(api, _object("MachineConfiguration", "cluster", spec=spec))
+        return creation_of(api, an_object("MachineConfiguration", "cluster", spec=spec))
 
     workers, everything = (
         configuration("machinesets"),
         configuration("machinesets", "controlplanemachinesets"),
     )
-    platform = _object("Infrastructure", "cluster", status={"platformStatus": {"type": "None"}})
-    await api.create(_path("Infrastructure"), platform)
+    platform = an_object("Infrastructure", "cluster", status={"platformStatus": {"type": "None"}})
+    await api.create(path_of("Infrastructure"), platform)
     policies = [BY_NAME[f"managed-bootimages-{part}platform-check"] for part in ("", "cpms-")]
     for policy, denied in zip(policies, (workers, everything), strict=True):
-        assert "only supported on these platforms: GCP, AWS" in await _install(api, policy, denied)
+        assert "only supported on these platforms: GCP, AWS" in await put_in_force(api, policy, denied)
     for name, (of_workers, of_all) in PLATFORMS.items():
-        await api.patch(_path("Infrastructure", "cluster"), {"status": {"platformStatus": {"type": name}}})
+        await api.patch(path_of("Infrastructure", "cluster"), {"status": {"platformStatus": {"type": name}}})
         async with asyncio.timeout(30):
             while [(await each()).status == 201 for each in (workers, everything)] != [of_workers, of_all]:
                 pass
         assert (await configuration()()).status == 201
     for policy in policies:
-        await _remove(api, policy.name)
-    await api.delete(_path("Infrastructure", "cluster"))
+        await take_back(api, policy.name)
+    await api.delete(path_of("Infrastructure", "cluster"))
 
 
 CLAIM = "Impersonate_Extra_authentication.kubernetes.io%2Fnode_name"
@@ -220,7 +174,7 @@ async def test_a_daemon_reports_for_its_own_node(endpoint: Endpoint, api: Api) -
         return Api.of(endpoint.kubeconfig.read_bytes(), **rights, **claims)
 
     def report(of: Api) -> Attempt:
-        return _creation(of, _object("MachineConfigNode", "node-0"))
+        return creation_of(of, an_object("MachineConfigNode", "node-0"))
 
     async with (
         user(account) as anywhere,
@@ -228,33 +182,48 @@ async def test_a_daemon_reports_for_its_own_node(endpoint: Endpoint, api: Api) -
         user(account, **{CLAIM: "node-1"}) as elsewhere,
         user("somebody") as other,
     ):
-        text = await _install(api, policy, report(anywhere))
+        text = await put_in_force(api, policy, report(anywhere))
         assert 'this user must have a "authentication.kubernetes.io/node-name" claim' in text
         denied = await report(elsewhere)()
         assert "updates to MCN node-0 can only be done from the MCN's owner node" in denied.message
         assert (await report(here)()).status == 201
         assert (await report(other)()).status == 201
-    await _remove(api, policy.name)
+
+        path, status = path_of("MachineConfigNode", "node-0"), {"status": {"observedGeneration": 1}}
+        await here.create(path_of("MachineConfigNode"), an_object("MachineConfigNode", "node-0"))
+        for place in (path, f"{path}/status"):
+            assert (await elsewhere.patch(place, status)).status == 422
+            assert (await anywhere.patch(place, status)).status == 422
+            assert (await here.patch(place, status)).status == 200
+            assert (await other.patch(place, status)).status == 200
+    await take_back(api, policy.name)
+    await api.delete(path)
 
 
 async def test_a_release_in_use_stays(api: Api) -> None:
     policy = BY_NAME["internalreleaseimage-deletion-guard"]
     releases = [{"name": "r"}, {"name": "s", "image": f"localhost:22625/release@sha256:{HEX}"}]
-    image = _object("InternalReleaseImage", "cluster", status={"releases": releases})
-    await api.create(_path("InternalReleaseImage"), image)
-    version = _object("ClusterVersion", "version", status={"desired": {"image": IMAGE}})
-    await api.create(_path("ClusterVersion"), version)
-    path = _path("InternalReleaseImage", "cluster")
-    text = await _install(api, policy, lambda: api.delete(path, dryRun="All"))
+    image = an_object("InternalReleaseImage", "cluster", status={"releases": releases})
+    await api.create(path_of("InternalReleaseImage"), image)
+    version = an_object("ClusterVersion", "version", status={"desired": {"image": IMAGE}})
+    await api.create(path_of("ClusterVersion"), version)
+    path = path_of("InternalReleaseImage", "cluster")
+    text = await put_in_force(api, policy, lambda: api.delete(path, dryRun="All"))
     assert "Please upgrade or downgrade to a different release before deletion." in text
+    nothing: tuple[Body | None, ...] = ({"releases": None, "conditions": []}, None)
+    for status in nothing:
+        await api.patch(path, {"status": status})
+        assert (await api.delete(path, dryRun="All")).status == 200
+    await api.patch(path, {"status": {"releases": releases}})
+    assert (await api.delete(path, dryRun="All")).status == 422
     for other in (f"quay.io/release@sha256:{HEX[::-1]}", "quay.io/release:latest"):
-        await api.patch(_path("ClusterVersion", "version"), {"status": {"desired": {"image": other}}})
+        await api.patch(path_of("ClusterVersion", "version"), {"status": {"desired": {"image": other}}})
         async with asyncio.timeout(30):
             while (await api.delete(path, dryRun="All")).status != 200:
                 pass
-    await _remove(api, policy.name)
+    await take_back(api, policy.name)
     await api.delete(path)
-    await api.delete(_path("ClusterVersion", "version"))
+    await api.delete(path_of("ClusterVersion", "version"))
 
 
 async def test_network_policies_are_protected(endpoint: Endpoint, api: Api) -> None:
@@ -270,13 +239,13 @@ async def test_network_policies_are_protected(endpoint: Endpoint, api: Api) -> N
         body = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": name}}
         await api.create(networks, body | {"spec": {"podSelector": {}}})
     label = {"metadata": {"labels": {"a": "b"}}}
-    deletion = await _install(
+    deletion = await put_in_force(
         api,
         BY_NAME["networkpolicy-prevent-deletion"],
         lambda: api.delete(f"{networks}/default-deny", dryRun="All"),
     )
     assert f"Deletion of MCO-managed NetworkPolicy resources in the {names.NAMESPACE}" in deletion
-    update = await _install(
+    update = await put_in_force(
         api,
         BY_NAME["networkpolicy-prevent-update"],
         lambda: api.patch(f"{networks}/default-deny", label, dryRun="All"),
@@ -289,7 +258,7 @@ async def test_network_policies_are_protected(endpoint: Endpoint, api: Api) -> N
     async with Api.of(kubeconfig, Impersonate_User=operator, Impersonate_Group="system:masters") as itself:
         assert (await itself.patch(f"{networks}/default-deny", label)).status == 200
     for name in ("networkpolicy-prevent-deletion", "networkpolicy-prevent-update"):
-        await _remove(api, name)
+        await take_back(api, name)
     async with asyncio.timeout(30):
         while (await api.delete(f"{networks}/default-deny")).status == 422:
             pass
