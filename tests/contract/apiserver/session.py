@@ -14,6 +14,7 @@ _TIME = re.compile(
 )
 _VERSION = re.compile(r'(resourceVersion: "|Resource Version:\s+)\d+')
 _VALUE = re.compile(r'(patch: Invalid value: )".*"(: strict decoding error)')
+_SERVER = re.compile(r"server 127\.0\.0\.1:\d+ was")
 _SPACES = re.compile(r"(?<=\S) {2,}")
 
 
@@ -29,6 +30,7 @@ class Normaliser(msgspec.Struct, frozen=True):
         # The one kind of patch that the embedded server does not take.
         text = text.replace(", application/apply-patch+yaml", "")
         text = _AGE.sub("<age>", _VERSION.sub(r"\1<version>", text))
+        text = _SERVER.sub("server <server> was", text)
         # Columns are as wide as the widest value, and ages differ in width.
         return "\n".join(_SPACES.sub("  ", line).rstrip() for line in text.splitlines())
 
@@ -53,6 +55,10 @@ class Transcript:
         printed = [self._normalise(text) for text in (out.rstrip(), err.rstrip()) if text]
         end = [f"[exit {code}]"] if code else []
         self._blocks.append("\n".join((typed, *printed, *end)))
+
+    def happened(self, text: str) -> None:
+        """Something that nobody typed."""
+        self._blocks.append(f"({text})")
 
     def text(self) -> str:
         return "\n\n".join(self._blocks) + "\n"

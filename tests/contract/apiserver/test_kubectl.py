@@ -71,7 +71,7 @@ class Kubectl:
             self._program,
             *arguments,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
             env=self._environment,
         )
 

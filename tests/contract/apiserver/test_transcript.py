@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import os
+from asyncio.subprocess import Process
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.apiserver.endpoint import Endpoint
 from tests.contract.apiserver.session import Normaliser, Transcript
+from tests.contract.apiserver.subjects import Killable, KillableProcess, KillableServer
 from tests.contract.apiserver.test_kubectl import Kubectl, install, kubectl
 
 __all__ = ["kubectl"]
@@ -56,9 +58,55 @@ class Session:
     async def __call__(self, command: str, stdin: Any = "") -> None:
         """Types `command` and takes down the answer; `stdin` may be an object."""
         text = stdin if isinstance(stdin, str) else json.dumps(stdin)
-        arguments = [part.replace("~", " ") for part in command.replace("@", self.name).split(" ")]
+        arguments = self._arguments(command)
         result = await self._kubectl.run(*arguments, stdin=text)
         self.transcript.add(arguments, result.out, result.err, result.code)
+
+    async def ask(self, command: str) -> str:
+        """An answer that is not taken down."""
+        return (await self._kubectl.run(*self._arguments(command))).out
+
+    async def begin(self, command: str) -> Ongoing:
+        """Types a command that takes a while."""
+        arguments = self._arguments(command)
+        return Ongoing(await self._kubectl.start(*arguments), arguments, self.transcript)
+
+    def _arguments(self, command: str) -> list[str]:
+        return [part.replace("~", " ") for part in command.replace("@", self.name).split(" ")]
+
+
+class Ongoing:
+    """A command that has not ended yet; what it says is taken down when it has."""
+
+    def __init__(self, child: Process, arguments: list[str], transcript: Transcript) -> None:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        self._child = child
+        self._arguments = arguments
+        self._transcript = transcript
+        self._out, self._err = child.stdout, child.stderr
+        self._seen = {self._out: "", self._err: ""}
+
+    async def says(self, lines: int) -> None:
+        """Waits for so many more lines."""
+        for _ in range(lines):
+            self._seen[self._out] += (await self._out.readline()).decode()
+
+    async def complains_of(self, text: str) -> None:
+        """Waits for a line of errors with that text."""
+        line = ""
+        while text not in line:
+            line = (await self._err.readline()).decode()
+            assert line, self._seen
+            self._seen[self._err] += line
+
+    async def end(self, *, interrupt: bool = False) -> None:
+        if interrupt:
+            self._child.terminate()
+        out, err = await self._child.communicate()
+        code = 0 if interrupt else self._child.returncode or 0
+        said = (self._seen[self._out] + out.decode(), self._seen[self._err] + err.decode())
+        self._transcript.add(self._arguments, *said, code)
 
 
 async def _applying(run: Session) -> None:
@@ -128,7 +176,33 @@ async def _looking(run: Session) -> None:
     }
     await run("create -f -", event)
     await run("get events --field-selector involvedObject.name=@")
+    pool = {
+        "kind": "MachineConfigPool",
+        "name": run.name,
+        "uid": await run.ask("get mcp @ -o jsonpath={.metadata.uid}"),
+    }
+    about = {"metadata": {"name": f"{run.name}.2", "namespace": "default"}, "involvedObject": pool}
+    await run("create -f -", EVENT | about | {"reason": "Updating", "message": "Pool is updating"})
     await run("describe mcp @")
+
+
+async def _watching(run: Session, server: Killable) -> None:
+    run.transcript.note("get -w, and the server is killed and comes back")
+    watch = await run.begin("get node @ -w")
+    await watch.says(2)
+    await run("label node @ seen=before")
+    await watch.says(1)
+    server.kill()
+    await watch.end()
+    run.transcript.happened("the server was killed")
+    await run("get node @ -w")
+    server.start()
+    run.transcript.happened("the server is back")
+    watch = await run.begin("get node @ -w -L seen")
+    await watch.says(2)
+    await run("label node @ seen=after --overwrite")
+    await watch.says(1)
+    await watch.end(interrupt=True)
 
 
 async def _draining(run: Session) -> None:
@@ -136,21 +210,44 @@ async def _draining(run: Session) -> None:
     await run("uncordon @")
     await run("uncordon @")
     await run("cordon @")
-    pod = {
+    await run("create -f -", _pod(run.name, "p"))
+    await run("drain @ --timeout=20s")
+    await run("drain @ --force --timeout=20s")
+    await run("get pods -n @")
+
+
+async def _waiting_for_a_budget(run: Session) -> None:
+    run.transcript.note("drain waits for a PodDisruptionBudget")
+    await run("create -f -", _pod(run.name, "q"))
+    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    patch = json.dumps(ready, separators=(",", ":"))
+    await run(f"patch pod q -n @ --subresource=status -p {patch}")
+    await run("create pdb b -n @ --selector=app=q --min-available=1")
+    await run("wait pdb b -n @ --for=jsonpath={.status.currentHealthy}=1 --timeout=60s")
+    await run("get pdb -n @")
+    await run("get pdb b -n @ -o yaml")
+    await run("describe pdb b -n @ --show-events=false")
+    drain = await run.begin("drain @ --force --timeout=120s")
+    await drain.complains_of("will retry after 5s")
+    await run('patch pdb b -n @ -p {"spec":{"minAvailable":0}}')
+    await run("wait pdb b -n @ --for=condition=DisruptionAllowed --timeout=60s")
+    await drain.end()
+    await run("get pods -n @")
+    await run("delete pdb b -n @")
+
+
+def _pod(namespace: str, name: str) -> dict[str, Any]:
+    return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "p", "namespace": run.name},
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app": name}},
         "spec": {
-            "nodeName": run.name,
+            "nodeName": namespace,
             "containers": [{"name": "c", "image": "i"}],
             "terminationGracePeriodSeconds": 0,
             "tolerations": [{"operator": "Exists"}],
         },
     }
-    await run("create -f -", pod)
-    await run("drain @ --timeout=20s")
-    await run("drain @ --force --timeout=20s")
-    await run("get pods -n @")
 
 
 async def _deleting(run: Session) -> None:
@@ -164,13 +261,28 @@ async def _deleting(run: Session) -> None:
     await run("delete namespace @ --timeout=60s")
 
 
+@pytest.fixture(params=["embedded", "real"])
+def endpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Killable]:
+    """Not the one of all tests: this one dies in between."""
+    if request.param == "real":
+        yield KillableServer(request.getfixturevalue("real_apiserver"))
+        return
+    folder = tmp_path / "server"
+    folder.mkdir()
+    server = KillableProcess(folder)
+    yield server
+    server.kill()
+
+
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("controllers")
-async def test_a_session_reads_the_same_on_both_servers(
-    kubectl: Kubectl, endpoint: Endpoint, prefix: str
-) -> None:
+async def test_a_session_reads_the_same_on_both_servers(kubectl: Kubectl, endpoint: Killable) -> None:
     await install(kubectl)
-    run = Session(kubectl, f"session-{prefix}")
-    for part in (_applying, _creating, _changing, _looking, _draining, _deleting):
+    run = Session(kubectl, "session-1")
+    for part in (_applying, _creating, _changing, _looking):
+        await part(run)
+    await _watching(run, endpoint)
+    for part in (_draining, _waiting_for_a_budget, _deleting):
         await part(run)
     text = run.transcript.text()
     if os.environ.get("MCO_WRITE_TRANSCRIPT") and endpoint.is_real:

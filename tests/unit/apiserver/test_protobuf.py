@@ -46,6 +46,26 @@ def _envelope(version: str, kind: str, raw: bytes) -> bytes:
     return b"k8s\0" + _field(1, meta) + _field(2, raw)
 
 
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [(_number(2, 3), 3), (b"", 0), (_number(1, 1) + _field(3, b"50%"), "50%"), (_number(1, 1), "")],
+)
+def test_a_number_or_a_text(raw: bytes, value: int | str) -> None:
+    labels = _field(1, _field(1, b"app") + _field(2, b"a"))
+    requirement = _field(2, _field(1, b"b") + _field(2, b"In") + _field(3, b"c") + _field(3, b""))
+    spec = _field(1, raw) + _field(2, labels + requirement) + _field(4, b"AlwaysAllow")
+    body = protobuf.decode(_envelope("policy/v1", "PodDisruptionBudget", _field(2, spec)))
+    assert body is not None
+    assert body["spec"] == {
+        "minAvailable": value,
+        "selector": {
+            "matchLabels": {"app": "a"},
+            "matchExpressions": [{"key": "b", "operator": "In", "values": ["c", ""]}],
+        },
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+    }
+
+
 def test_bytes_times_numbers_and_lists() -> None:
     spec = _field(1, b"csr") + _field(5, b"client auth") + _field(5, b"digital signature") + _number(8, 3600)
     created = _number(1, 1767225600)
