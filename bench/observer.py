@@ -113,12 +113,12 @@ class Observer:
         if old is None or new is None:
             self._changed.set()
             return
-        drained = any(
-            cond.find(old.status.conditions, type_) != cond.find(new.status.conditions, type_)
-            and (found := cond.find(new.status.conditions, type_)) is not None
-            and found.status != cond.FALSE
-            for type_ in _DRAINS
-        )
+        said = {c.type: c for c in new.status.conditions}
+        before = {c.type: c for c in old.status.conditions}
+        changed = {type_ for type_, condition in said.items() if before.get(type_) != condition}
+        drained = any(said[type_].status != cond.FALSE for type_ in changed.intersection(_DRAINS))
+        # A daemon says so too, along with what it did.
+        drained = drained and report.APPLIED_FILES_AND_OS not in changed
         by_controllers = old.spec != new.spec or drained
         self._count("controllers" if by_controllers else "daemons")
 

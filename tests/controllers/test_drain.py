@@ -211,8 +211,8 @@ async def test_a_refused_pod_is_named_at_once_and_asked_again_soon(alone: Drain)
     alone.clock.seconds += 60.0
     assert await alone.look() == 1.0
     await alone.client.patch(resources.PODS, "web", {"metadata": {"finalizers": None}}, namespace="default")
-    assert await alone.look() == 1.0
-    alone.clock.seconds += 1.0
+    assert await alone.look() == 3.0
+    alone.clock.seconds += 3.0
     assert await alone.look() is None
     assert await alone.drained() == ("True", "Drained Node w1")
     assert alone.told.reasons == ["DrainBlocked"]

@@ -41,7 +41,7 @@ class Delays(msgspec.Struct, frozen=True):
     failing: float = 300.0
     threshold: float = 600.0
     alert: float = 3600.0
-    report: float = 1.0
+    report: float = 3.0
 
 
 class _Drain(msgspec.Struct):

@@ -34,18 +34,14 @@ class DrainReports:
     async def drained(self, node: Node) -> None:
         """To be said as long as the update goes on, whoever was first."""
         if not state.done(node):
-            texts = {
-                report.CORDONED: f"Cordoned Node {node.name}",
-                report.DRAINED: f"Drained Node {node.name}",
-            }
-            await self._write(node, *(_executing(child, cond.TRUE, text) for child, text in texts.items()))
+            await self._write(node, *report.drained(node.name))
 
     async def draining(self, node: Node, text: str) -> None:
-        cordoned = _executing(report.CORDONED, cond.TRUE, f"Cordoned Node {node.name}")
-        await self._write(node, cordoned, _executing(report.DRAINED, cond.UNKNOWN, text))
+        cordoned, _ = report.drained(node.name)
+        await self._write(node, cordoned, report.executing(report.DRAINED, cond.UNKNOWN, text))
 
     async def cordon_failed(self, node: Node, text: str) -> None:
-        await self._write(node, _executing(report.CORDONED, cond.UNKNOWN, text))
+        await self._write(node, report.executing(report.CORDONED, cond.UNKNOWN, text))
 
     async def uncordoned(self, node: Node) -> None:
         """An update that its daemon has finished has taken back all of its conditions."""
@@ -92,19 +88,6 @@ def _keeping_parent(found: MachineConfigNode, step: Step) -> Step:
     if parent is None or parent.status != cond.TRUE:
         return step
     return msgspec.structs.replace(step, status=parent.status, reason=parent.reason, message=parent.message)
-
-
-def _executing(child: str, status: str, message: str) -> Step:
-    """Cordon and drain are children of an update that has not been executed yet."""
-    return Step(
-        parent=report.UPDATE_EXECUTED,
-        status=cond.UNKNOWN,
-        reason=child,
-        message=message,
-        child=child,
-        child_status=status,
-        child_message=message,
-    )
 
 
 def _complete(status: str, message: str) -> Step:

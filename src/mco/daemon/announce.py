@@ -9,6 +9,7 @@ from __future__ import annotations
 from mco.api import names
 from mco.daemon import texts
 from mco.daemon.report import Reporter
+from mco.plan import report
 from mco.plan.node import steps
 from mco.plan.node.observation import Observation
 from mco.plan.node.step import SINGLE_REPLICA
@@ -38,6 +39,14 @@ def update_without_drain(reporter: Reporter, node: str, plan: steps.UpdatePlan, 
     reporter.step(texts.no_drain())
     if plan.disruption.drain and seen.node.topology == SINGLE_REPLICA:
         reporter.event("Normal", "Drain", "Drain not required, skipping")
+
+
+def applied(reporter: Reporter, node: str, plan: steps.UpdatePlan, seen: Observation) -> None:
+    """That the node was drained for it is said along with it, so that the drain controller need not."""
+    if seen.node.last_applied_drain == f"drain-{plan.new.name}":
+        for step in report.drained(node):
+            reporter.step(step)
+    reporter.step(texts.applied(plan.changes))
 
 
 def reboot(reporter: Reporter, config: str) -> None:

@@ -53,7 +53,7 @@ class Updating:
             return
         finally:
             context.memory.performing = ""
-        context.reporter.step(texts.applied(plan.changes))
+        announce.applied(context.reporter, context.name, plan, seen)
 
     async def undo(self, step: steps.Undo) -> None:
         """Raises UndoFailed; the journal then keeps what is left."""

@@ -64,6 +64,27 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     child_message: str = ""
 
 
+def executing(child: str, status: str, message: str) -> Step:
+    """Cordon and drain are children of an update that has not been executed yet."""
+    return Step(
+        parent=UPDATE_EXECUTED,
+        status=cond.UNKNOWN,
+        reason=child,
+        message=message,
+        child=child,
+        child_status=status,
+        child_message=message,
+    )
+
+
+def drained(node: str) -> tuple[Step, Step]:
+    """A request for a drain was fulfilled."""
+    return (
+        executing(CORDONED, cond.TRUE, f"Cordoned Node {node}"),
+        executing(DRAINED, cond.TRUE, f"Drained Node {node}"),
+    )
+
+
 def status_patch(found: MachineConfigNode, node: Node, step: Step, now: str) -> dict[str, Any] | None:
     """The merge patch of the status after `step` at `now` (RFC 3339), None when it already says so."""
     conditions = _advance(found, step, now)

@@ -230,7 +230,7 @@ class SimulatedNode:
             boot_id=str(self.boots),
             post_actions=posts,
         )
-        reporter.step(texts.applied(plan.changes))
+        announce.applied(reporter, self.name, plan, seen)
 
     async def _work(self, seconds: float, config: str) -> bool:
         """Takes its time; False when another config is wanted meanwhile."""
