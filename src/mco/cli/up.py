@@ -10,7 +10,14 @@ from mco.cli.options import Seconds, instance_option
 @click.command()
 @instance_option("Instances with different names are separate.")
 @click.option(
-    "--machines", type=click.IntRange(0, 200), default=1, show_default=True, help="How many machines."
+    "--machines", type=click.IntRange(0, 200), help="How many machines; 1, or with simulated nodes none."
+)
+@click.option(
+    "--simulate",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    metavar="N",
+    help="N nodes without machines, which say and decide what the daemon does.",
 )
 @click.option(
     "--tour", is_flag=True, help="Roll the examples over them, show the proof, leave nothing behind."
@@ -21,7 +28,9 @@ from mco.cli.options import Seconds, instance_option
 @click.option(
     "--settle", type=Seconds(), default=0.0, show_default=True, help="Seconds of quiet before rendering."
 )
-def command(name: str, machines: int, tour: bool, directories: bool, settle: float) -> None:
+def command(
+    name: str, machines: int | None, simulate: int, tour: bool, directories: bool, settle: float
+) -> None:
     """Start everything on this machine: API server, operator, controllers, config server, and machines.
 
     Machines are real where this host can boot them (root, systemd-nspawn): they get their configuration from
@@ -34,13 +43,23 @@ def command(name: str, machines: int, tour: bool, directories: bool, settle: flo
     import signal
     import sys
 
+    if tour and simulate:
+        raise click.UsageError("a tour shows what is in the machines: --simulate has none")
     from mco.fleet.screen import open_screen
     from mco.fleet.up import Wish, up
     from mco.runtime import logging
 
     logging.configure("error")
     stay = sys.stdout.isatty() or not tour
-    wish = Wish(name=name, machines=machines, tour=tour, directories=directories, settle=settle, stay=stay)
+    wish = Wish(
+        name=name,
+        machines=machines if machines is not None else int(not simulate),
+        simulate=simulate,
+        tour=tour,
+        directories=directories,
+        settle=settle,
+        stay=stay,
+    )
     screen = open_screen(sys.stdout)
 
     async def run() -> bool:

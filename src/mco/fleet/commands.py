@@ -56,5 +56,19 @@ def config_server(instance: Instance, ports: Ports, address: str, server: str) -
     )
 
 
+def simulate(instance: Instance, prefix: str, nodes: int) -> Component:
+    """An administrator's: it makes Nodes, with roles."""
+    return _component(
+        instance,
+        "simulate",
+        f"--kubeconfig={instance.kubeconfig}",
+        f"--nodes={nodes}",
+        f"--prefix={prefix}",
+        "--apply=0.5-2",
+        "--reboot=2-5",
+        "--leases",
+    )
+
+
 def _component(instance: Instance, name: str, *argv: str) -> Component:
     return Component(name, (name, *argv), instance.logs / f"{name}.log")

@@ -11,7 +11,7 @@ import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -80,6 +80,19 @@ class Supervisor:
             return await process.wait()
         finally:
             await asyncio.shield(_stop(process))
+
+
+@contextlib.asynccontextmanager
+async def running(components: Iterable[Component]) -> AsyncIterator[list[Supervisor]]:
+    """Keeps `components` alive until the block ends."""
+    supervisors = [Supervisor(component) for component in components]
+    tasks = [asyncio.create_task(supervisor.run()) for supervisor in supervisors]
+    try:
+        yield supervisors
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

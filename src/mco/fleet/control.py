@@ -15,7 +15,7 @@ from mco.api import bootstraptokens, names, resources
 from mco.base.errors import Conflict, MCOError, Unavailable
 from mco.configserver.tokens import new_token
 from mco.fleet import commands
-from mco.fleet.components import Component, Supervisor, last_lines
+from mco.fleet.components import Supervisor, last_lines, running
 from mco.fleet.instance import Instance, Ports
 from mco.fleet.patience import patiently
 from mco.kube.client import Client
@@ -78,11 +78,11 @@ async def control_plane(instance: Instance, address: str, settle: float) -> Asyn
         commands.controller(instance, settle),
         commands.config_server(instance, ports, address, server),
     )
-    async with _running([first]) as (api_server,):
+    async with running([first]) as (api_server,):
         await _until(_exists(instance.kubeconfig), api_server)
         async with Client(load(instance.kubeconfig), user_agent="mco-up") as client:
             await _until(_ready(client), api_server)
-            async with _running(others) as (operator, _, config_server):
+            async with running(others) as (operator, _, config_server):
                 await _until(_installed(client), operator)
                 await _until(_listening(address, ports.config), config_server)
                 yield ControlPlane(instance, ports, address, client)
@@ -101,18 +101,6 @@ def _prepare(instance: Instance, server: str, address: str) -> None:
     pair = authority.server("mco-config-server", (address, "localhost"), now)
     files.write(instance.tls / "tls.key", pair.key)
     files.write(instance.tls / "tls.crt", pair.certificate)
-
-
-@contextlib.asynccontextmanager
-async def _running(components: Iterable[Component]) -> AsyncIterator[list[Supervisor]]:
-    supervisors = [Supervisor(component) for component in components]
-    tasks = [asyncio.create_task(supervisor.run()) for supervisor in supervisors]
-    try:
-        yield supervisors
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _until_free(instance: Instance, addresses: Iterable[str], ports: Ports) -> None:

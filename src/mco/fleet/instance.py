@@ -48,6 +48,11 @@ class Instance:
     def kubeconfig(self) -> Path:
         return self.api / "kubeconfig"
 
+    @property
+    def has_machines(self) -> bool:
+        """Whether there are any from before."""
+        return self.machines.is_dir() and any(self.machines.iterdir())
+
     def ports(self, address: str) -> Ports:
         """The instance's ports: those of last time, or ones that are free on `address` now."""
         kept = self.folder / "instance.json"

@@ -14,7 +14,7 @@ import msgspec
 from mco.api import names
 from mco.base.errors import MCOError, Unavailable
 from mco.daemon import units
-from mco.fleet import evidence, running, seed, tour
+from mco.fleet import evidence, running, seed, simulated, tour
 from mco.fleet.control import ControlPlane, control_plane
 from mco.fleet.folders import open_folders
 from mco.fleet.hosts import Hosts, Machine
@@ -31,10 +31,12 @@ EDGE = "edge"
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asked for. `settle` is in seconds; `stay` keeps it running until a signal."""
+    """What somebody asked for. `simulate`: nodes without machines, beside the machines. `settle` is in
+    seconds; `stay` keeps it running until a signal."""
 
     name: str = "default"
     machines: int = 1
+    simulate: int = 0
     tour: bool = False
     directories: bool = False
     settle: float = 0.0
@@ -52,7 +54,10 @@ async def up(wish: Wish, screen: Screen) -> bool:
         ):
             screen.say(f"API server: {plane.server}   KUBECONFIG={instance.kubeconfig}")
             pools = await _prepare(wish, plane, hosts)
-            async with Watch(plane.client, hosts, pools, screen, news).running() as watch:
+            async with (
+                simulated.simulated(instance, plane.client, wish.simulate),
+                Watch(plane.client, hosts, pools, screen, news).running() as watch,
+            ):
                 return await _live(wish, plane, hosts, pools, watch, screen)
 
 
@@ -109,9 +114,11 @@ async def _until_up(wish: Wish, hosts: Hosts, pools: Mapping[str, str], watch: W
     """Waits for the machines. A tour fails without them; anything else runs on, so that a person can look at
     what is wrong and put it right."""
 
+    members = {**pools, **simulated.nodes(wish.simulate)}
+
     def settled(fleet: FleetView) -> bool:
         # A fleet that continues was updated when it was stopped: that its machines run again is news.
-        reached = all_updated(fleet, pools) or (not wish.tour and any_degraded(fleet, pools))
+        reached = all_updated(fleet, members) or (not wish.tour and any_degraded(fleet, pools))
         return reached and all_running(hosts, pools)
 
     try:
@@ -120,7 +127,7 @@ async def _until_up(wish: Wish, hosts: Hosts, pools: Mapping[str, str], watch: W
         if wish.tour:
             raise
         screen.say(error.message)
-    if all_updated(watch.fleet(), pools):
+    if all_updated(watch.fleet(), members):
         return True
     for line in blockers(watch.fleet()):
         screen.say(line)
@@ -130,6 +137,13 @@ async def _until_up(wish: Wish, hosts: Hosts, pools: Mapping[str, str], watch: W
 def _what_next(wish: Wish, instance: Instance) -> str:
     machine = f"{names.WORKER}-1"
     option = f" --name {wish.name}" if wish.name != "default" else ""
+    inside = f"""\
+  mco lab exec{option} {machine} -- systemctl status mco-daemon
+  mco lab crash{option} {machine}
+"""
+    faster = """\
+  kubectl patch mcp worker --type=merge -p '{"spec":{"maxUnavailable":"10%"}}'
+"""
     return f"""
 Running until Ctrl-C. In another terminal:
 
@@ -138,9 +152,7 @@ Running until Ctrl-C. In another terminal:
   kubectl apply -f {tour.EXAMPLES}/rollout/50-sysctl-file.yaml
   kubectl edit machineconfig 50-sysctl-file
   mco status{option}
-  mco lab exec{option} {machine} -- systemctl status mco-daemon
-  mco lab crash{option} {machine}
-"""
+{inside if wish.machines else ""}{faster if wish.simulate else ""}"""
 
 
 @contextlib.contextmanager
@@ -160,6 +172,10 @@ def _folder(wish: Wish) -> Iterator[Path]:
 @contextlib.asynccontextmanager
 async def _hosts(wish: Wish, instance: Instance, screen: Screen, listen: Listener) -> AsyncIterator[Hosts]:
     """Real machines where this host can run them, directory-rooted ones elsewhere, saying why."""
+    if wish.simulate and not wish.machines and not instance.has_machines:
+        async with open_folders(instance, listen) as none:
+            yield none
+        return
     failed = [] if wish.directories else await asyncio.to_thread(checks.missing)
     if failed or wish.directories:
         for check in failed:

@@ -33,8 +33,14 @@ class News:
         await self._changed.wait()
 
 
+_INTERVAL = 0.1
+_PER_NODE = 0.0002
+"""Seconds between two looks at the fleet, and what each of its nodes adds to them."""
+
+
 class Watch:
-    """Joins what the API says of a node with what its machine is doing; `pools` are machines' pools."""
+    """Joins what the API says of a node with what its machine is doing; `pools` are machines' pools. Nodes
+    without a machine here, as simulated ones, are summed up."""
 
     def __init__(
         self, client: Client, hosts: Hosts, pools: Mapping[str, str], screen: Screen, news: News
@@ -77,7 +83,7 @@ class Watch:
                     self._screen.show(self._rows(fleet))
                     if reached(fleet):
                         return
-                    await self._news.wait()
+                    await self._something_new()
         except TimeoutError:
             raise Unavailable(
                 f"{what}: not reached after {timeout:g} s", hint="\n".join(blockers(self.fleet()))
@@ -88,22 +94,24 @@ class Watch:
         while True:
             self._news.forget()
             self._screen.show(self._rows(self.fleet()))
-            await self._news.wait()
+            await self._something_new()
+
+    async def _something_new(self) -> None:
+        """What happens shortly after one another is shown at once."""
+        await self._news.wait()
+        await asyncio.sleep(_INTERVAL + _PER_NODE * len(self._nodes.store))
 
     def _rows(self, fleet: FleetView) -> Iterable[Row]:
         nodes = {node.name: node for node in fleet.nodes}
         for name, pool in self._machines.items():
             yield row(name, pool, self._hosts.phase(name), nodes.get(name))
+        yield from summaries(node for node in fleet.nodes if node.name not in self._machines)
 
 
 def row(name: str, pool: str, phase: Phase, node: NodeView | None) -> Row:
     """A machine that is up speaks through its Node; one that is not, for itself."""
     up = phase.text == State.RUNNING.value
-    text = phase.text
-    if node is not None and up:
-        text = node.state or "joining"
-        if node.state == "Done" and node.current != node.desired:
-            text = "targeted"
+    text = _state(node) if node is not None and up else phase.text
     note = phase.note if not up else (node.reason or node.waiting if node else "")
     return Row(
         name=name,
@@ -113,6 +121,29 @@ def row(name: str, pool: str, phase: Phase, node: NodeView | None) -> Row:
         reboots=max(phase.boots - 1, 0),
         note=note.splitlines()[0][:100] if note else "",
     )
+
+
+def summaries(nodes: Iterable[NodeView]) -> Iterable[Row]:
+    """One row for each pool: how many nodes are in which state, and what is wrong with one of them."""
+    by_pool: dict[str, list[NodeView]] = {}
+    for node in nodes:
+        by_pool.setdefault(node.pool or "no pool", []).append(node)
+    for pool, members in sorted(by_pool.items()):
+        states = Counter("waiting" if node.waiting else _state(node) for node in members)
+        failed = (f"{node.name}: {node.reason}" for node in members if node.reason)
+        yield Row(
+            name=f"{len(members)} nodes",
+            pool=pool,
+            phase=", ".join(f"{count} {text}" for text, count in sorted(states.items())),
+            config=Counter(node.desired for node in members).most_common(1)[0][0],
+            note=next(failed, "")[:100],
+        )
+
+
+def _state(node: NodeView) -> str:
+    if node.state == "Done" and node.current != node.desired:
+        return "targeted"
+    return node.state or "joining"
 
 
 def all_updated(fleet: FleetView, machines: Mapping[str, str]) -> bool:

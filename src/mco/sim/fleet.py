@@ -25,6 +25,9 @@ from mco.sim.script import Script
 
 _log = Logger("mco.sim.fleet")
 
+INSTANCE_TYPE, SIMULATED = "node.kubernetes.io/instance-type", "simulated"
+"""The label by which simulated nodes are known."""
+
 _PARALLEL = 32
 """Nodes that come up at the same time."""
 
@@ -98,7 +101,7 @@ class SimulatedFleet:
             names.DESIRED_CONFIG: config,
             names.STATE: names.STATE_DONE,
         }
-        labels = {f"{names.NODE_ROLE_PREFIX}{self._order.pool}": ""}
+        labels = {f"{names.NODE_ROLE_PREFIX}{self._order.pool}": "", INSTANCE_TYPE: SIMULATED}
         body = {"metadata": {"name": name, "labels": labels, "annotations": annotations}}
         async with self._coming_up:
             try:
