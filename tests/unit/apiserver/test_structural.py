@@ -169,7 +169,7 @@ def _messages(schema: dict[str, Any], value: Any) -> list[str]:
         (
             {"type": "integer", "format": "int32"},
             2**31,
-            ["f: Invalid value: 2147483648: f in body must be of type int32"],
+            ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in f'],
         ),
         (
             {"type": "integer", "maximum": 3, "exclusiveMaximum": True},
@@ -211,12 +211,15 @@ def _messages(schema: dict[str, Any], value: Any) -> list[str]:
         (
             {"type": "integer", "oneOf": [{"minimum": 3}, {"multipleOf": 2}]},
             6,
-            ['f: Invalid value: "": f in body must validate one and only one schema (oneOf)'],
+            [
+                '<nil>: Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid '
+                "alternatives"
+            ],
         ),
         (
             {"type": "string", "not": {"pattern": "^a"}},
             "ab",
-            ['f: Invalid value: "": f in body must not validate the schema (not)'],
+            ['<nil>: Invalid value: "": "f" must not validate the schema (not)'],
         ),
         (
             {"type": "string", "allOf": [{"minLength": 2}, {"pattern": "^b"}]},
@@ -224,6 +227,7 @@ def _messages(schema: dict[str, Any], value: Any) -> list[str]:
             [
                 'f: Invalid value: "a": f in body should be at least 2 chars long',
                 "f: Invalid value: \"a\": f in body should match '^b'",
+                '<nil>: Invalid value: "": "f" must validate all the schemas (allOf). None validated',
             ],
         ),
     ],
