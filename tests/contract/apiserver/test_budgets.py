@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 
+from mco.apiserver.server import Settings
 from tests.contract.apiserver.definitions import define, definition
+from tests.contract.apiserver.embedded import in_thread
 from tests.contract.apiserver.endpoint import TABLE, Api, Body, Endpoint
 from tests.contract.apiserver.pods import READY, UNREADY, budget, budgets, node, pod, settled
 
@@ -131,6 +136,59 @@ async def test_a_status_that_says_the_same_is_not_written_again(api: Api, namesp
     async with api.watch(budgets(namespace), resourceVersion=before) as events:
         seen = [(await events.next())["object"]["status"]["expectedPods"]]
     assert seen == [2]
+
+
+async def test_who_was_evicted_counts_again_when_he_stays(api: Api, namespace: str) -> None:
+    """Two minutes are enough to be marked."""
+    for name in ("one", "two", "three"):
+        await pod(api, namespace, name)
+    path = await budget(api, namespace, minAvailable=1)
+    await settled(api, path, currentHealthy=3)
+    now = datetime.now(UTC)
+    times = {"one": now, "two": now - timedelta(minutes=5), "gone": now}
+    disrupted = {name: time.strftime("%Y-%m-%dT%H:%M:%SZ") for name, time in times.items()}
+    assert (await api.patch(f"{path}/status", {"status": {"disruptedPods": disrupted}})).status == 200
+    status = await settled(api, path, currentHealthy=2, disruptionsAllowed=1)
+    assert status["disruptedPods"] == {"one": disrupted["one"]}
+
+
+async def test_a_status_that_somebody_forged_is_put_right(api: Api, namespace: str) -> None:
+    path = await budget(api, namespace, minAvailable=1)
+    await pod(api, namespace, "one")
+    right = await settled(api, path, currentHealthy=1, expectedPods=1)
+    for wrong in ({"disruptionsAllowed": 7, "currentHealthy": 9}, None):
+        assert (await api.patch(f"{path}/status", {"status": wrong})).status == 200
+        status = await settled(api, path, currentHealthy=1, disruptionsAllowed=0, observedGeneration=1)
+        assert status["expectedPods"] == right["expectedPods"]
+    reply = await api.patch(f"{path}/status", {"status": {"expectedPods": -1}})
+    assert (reply.status, reply.body["details"]["causes"][0]["field"]) == (422, "status.expectedPods")
+
+
+async def test_a_budget_without_a_spec_is_one(api: Api, namespace: str) -> None:
+    await pod(api, namespace, "one")
+    await api.create(budgets(namespace), {"metadata": {"name": "b"}})
+    status = await settled(api, f"{budgets(namespace)}/b", observedGeneration=1)
+    assert (status["expectedPods"], status["disruptionsAllowed"]) == (0, 0)
+
+
+@pytest.mark.only("embedded")
+async def test_a_new_server_settles_what_the_last_one_left(tmp_path: Path) -> None:
+    """It ended after an eviction was allowed, and before the Pod was marked."""
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b"
+    space = "/api/v1/namespaces/default"
+    with in_thread(Settings(data_dir=tmp_path)) as server:
+        async with Api.of(server.kubeconfig.read_bytes()) as api:
+            await pod(api, space, "one")
+            await budget(api, space, minAvailable=0)
+            await settled(api, path, disruptionsAllowed=1)
+            disrupted = {"one": "2026-01-01T00:00:00Z", "two": "2026-01-01T00:00:00Z"}
+            server.core.budgets.observe = lambda revision: None  # type: ignore[method-assign]
+            spent = {"disruptedPods": disrupted, "disruptionsAllowed": 0, "currentHealthy": 0}
+            await api.patch(f"{path}/status", {"status": spent})
+    with in_thread(Settings(data_dir=tmp_path)) as server:
+        async with Api.of(server.kubeconfig.read_bytes()) as api:
+            status = await settled(api, path, disruptionsAllowed=1, currentHealthy=1)
+            assert "disruptedPods" not in status
 
 
 async def test_an_empty_selector_takes_all_pods_and_none_takes_nobody(api: Api, namespace: str) -> None:

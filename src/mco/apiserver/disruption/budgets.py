@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from mco.api.core import PodDisruptionBudget
-from mco.api.meta.selectors import selector
+from mco.api.meta.selectors import NOTHING, Selector, selector
 from mco.apiserver.disruption import spending
 from mco.apiserver.disruption import status as statuses
 from mco.apiserver.disruption.members import Labels, Members
@@ -39,6 +39,8 @@ RESOURCE = "poddisruptionbudgets.policy"
 PAUSE_SECONDS = 0.05
 """Between two looks at what has changed: a burst of changes is one for a budget."""
 RETRY_SECONDS = 1.0
+
+_UNSETTLED = "cannot write the status of a budget"
 
 _budgets = msgspec.json.Decoder(PodDisruptionBudget)
 
@@ -71,8 +73,9 @@ class Budgets:
             if gone:
                 self._members.forget_budget(key)
                 return
-            wanted = selector(_budgets.decode(revision.data).spec.selector)
-            self._members.note_budget(key, wanted, self._labels(key.namespace))
+            wanted = _selector(revision)
+            if wanted != self._members.selector(key):
+                self._members.note_budget(key, wanted, self._labels(key.namespace))
             self._queue(key)
         elif key.resource == PODS and self._members.watches(key.namespace):
             if gone:
@@ -104,7 +107,7 @@ class Budgets:
             nonlocal taken
             now = self._options().writer.now
             status = self._status(budget, old, now)
-            taken = pod.ready or not spending.spares_unhealthy(old["spec"], status)
+            taken = pod.ready or not spending.spares_unhealthy(old.get("spec") or {}, status)
             if taken:
                 status = spending.spent(old["metadata"], status, pod.metadata.name, now)
             return {**old, "status": status}
@@ -124,10 +127,13 @@ class Budgets:
     async def _try_settle(self, key: Key) -> None:
         try:
             await self._settle(key)
-        except MCOError as error:
-            if not (isinstance(error, StatusError) and error.code == 404):
-                _log.warning("cannot write the status of a budget", object=label(key), error=str(error))
+        except StatusError as error:
+            if error.code != 404:
+                _log.warning(_UNSETTLED, object=label(key), error=str(error))
                 self._queue_later(key, RETRY_SECONDS)
+        except Exception as error:
+            _log.exception(_UNSETTLED, error, object=label(key))
+            self._queue_later(key, RETRY_SECONDS)
 
     async def _settle(self, key: Key) -> None:
         options = self._options()
@@ -144,7 +150,7 @@ class Budgets:
         try:
             return statuses.status_of(budget, list(self._pods(key)), self._scales, now)
         except UnknownScale as error:
-            return statuses.failed(budget["status"], str(error), now)
+            return statuses.failed(budget.get("status") or {}, str(error), now)
 
     def _pods(self, budget: Key) -> Iterator[Pod]:
         for key in self._members.pods(budget):
@@ -155,3 +161,12 @@ class Budgets:
     def _labels(self, namespace: str) -> Iterator[tuple[Key, Labels]]:
         for revision in self._store.page(PODS, namespace).revisions:
             yield revision.key, statuses.decode_pod(revision.data).metadata.labels
+
+
+def _selector(revision: Revision) -> Selector:
+    """Nothing where it cannot be understood: what watches the store must not fail."""
+    try:
+        return selector(_budgets.decode(revision.data).spec.selector)
+    except MCOError as error:
+        _log.error("a budget cannot be used", object=label(revision.key), error=str(error))
+        return NOTHING

@@ -21,6 +21,10 @@ class Members:
         """Whether any budget is there."""
         return namespace in self._selectors
 
+    def selector(self, budget: Key) -> Selector | None:
+        """The one that counts now; None for a budget that is not known yet."""
+        return self._selectors.get(budget.namespace, {}).get(budget)
+
     def pods(self, budget: Key) -> list[Key]:
         return sorted(self._pods.get(budget, ()))
 

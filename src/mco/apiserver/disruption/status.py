@@ -19,6 +19,7 @@ Obj = dict[str, Any]
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long an evicted Pod may take to be marked; after that it counts again."""
 ALLOWED = "DisruptionAllowed"
+COUNTS = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
 SUFFICIENT, INSUFFICIENT, SYNC_FAILED = "SufficientPods", "InsufficientPods", "SyncFailed"
 
 
@@ -80,7 +81,8 @@ def judged(status: Obj, now: datetime) -> Obj:
 
 def failed(old: Obj, message: str, now: datetime) -> Obj:
     """The status of a budget whose needs cannot be told: nothing is allowed, and it says why."""
-    return _with_condition({**old, "disruptionsAllowed": 0}, "False", SYNC_FAILED, message, now)
+    status = dict.fromkeys(COUNTS, 0) | old | {"disruptionsAllowed": 0}
+    return _with_condition(status, "False", SYNC_FAILED, message, now)
 
 
 def recheck(status: Obj) -> datetime | None:
