@@ -6,6 +6,7 @@ The embedded API server keeps its history across restarts, so that a watch misse
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 
 from mco.api import names, resources
@@ -18,7 +19,8 @@ from mco.plan.pool import nodes as state
 
 
 class Record:
-    """`away`: nodes on their way to another config now; `most_away`: at most since `begin`."""
+    """`away`: nodes on their way to another config now; `most_away`: at most since `begin`. `last_way`: how
+    many seconds the last one that arrived was on its way."""
 
     def __init__(self, client: Client) -> None:
         self._pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
@@ -27,10 +29,11 @@ class Record:
         self._reports = Informer(client, resources.MACHINE_CONFIG_NODES)
         self._changed = asyncio.Event()
         self._waiting: set[asyncio.Event] = set()
-        self._away: set[str] = set()
+        self._away: dict[str, float] = {}
         self._uids: dict[str, str] = {}
         self._gone: set[str] = set()
         self.most_away = 0
+        self.last_way = 0.0
         self._nodes.add_handler(self._node)
         for informer in (self._pools, self._configs, self._reports):
             informer.add_handler(self._tell)
@@ -54,7 +57,11 @@ class Record:
             self._gone.add(old.name if old else "")
             return
         moving = state.current(new) != state.desired(new) or state.state(new) != names.STATE_DONE
-        (self._away.add if moving else self._away.discard)(new.name)
+        now = time.monotonic()
+        if moving:
+            self._away.setdefault(new.name, now)
+        elif new.name in self._away:
+            self.last_way = now - self._away.pop(new.name)
         self.most_away = max(self.most_away, len(self._away))
 
     def served(self) -> bool:

@@ -64,6 +64,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def soak(folder: Path, plan: Plan) -> Outcome:
+    async with installed_fleet(folder, plan) as fleet:
+        await fleet.first_boot()
+        return await _Soak(plan, fleet).run()
+
+
+@contextlib.asynccontextmanager
+async def installed_fleet(folder: Path, plan: Plan) -> AsyncIterator[Fleet]:
     instance = Instance("soak", folder / "soak")
     async with (
         _hosts(instance, plan) as (hosts, lab),
@@ -72,7 +79,7 @@ async def soak(folder: Path, plan: Plan) -> Outcome:
         record = Record(plane.client)
         following = asyncio.create_task(record.run())
         try:
-            return await _Soak(plan, plane, hosts, lab, record).run()
+            yield Fleet(plan, plane, hosts, lab, record)
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
@@ -92,27 +99,71 @@ def _ignore(event: MachineEvent) -> None:
     del event
 
 
-class _Soak:
+class Fleet:
+    """An installation with machines, and one MachineConfig that changes; `wanted` is what it says by kind,
+    `reboots` how many changes needed one."""
+
     def __init__(
         self, plan: Plan, plane: ControlPlane, hosts: Hosts, lab: Lab | None, record: Record
     ) -> None:
         self._plan = plan
         self._plane = plane
-        self._hosts = hosts
-        self._lab = lab
-        self._record = record
+        self.hosts = hosts
+        self.lab = lab
+        self.record = record
+        self.machines: dict[str, Machine] = {}
+        self.wanted: dict[str, str] = {}
+        self.reboots = 0
+
+    async def first_boot(self) -> None:
+        await seed.seed(self._plane.client)
+        limit = {"spec": {"maxUnavailable": self._plan.max_unavailable}}
+        await self._plane.client.patch(resources.MACHINE_CONFIG_POOLS, names.WORKER, limit)
+        await self.record.until(self.record.served, _CONVERGES, "rendering")
+        for number in range(self._plan.machines):
+            name = f"{names.WORKER}-{number + 1}"
+            self.machines[name] = self.hosts.start(name, await self._plane.source(name, names.WORKER))
+        await self.updated("first boot")
+
+    async def change(self, kind: str, number: int) -> None:
+        self.reboots += kind != "quiet file"
+        self.wanted[kind] = f"soak-{number}"
+        await patiently(partial(apply, self._plane.client, [_config(self.wanted)]), 300.0)
+
+    async def updated(self, what: str) -> None:
+        await self.record.until(
+            lambda: self.record.updated(len(self.machines), self.wanted), _CONVERGES, what
+        )
+
+    def boots(self) -> dict[str, int]:
+        return {name: self.hosts.phase(name).boots for name in self.machines}
+
+    async def lost(self) -> list[str]:
+        """What the machines do not have."""
+        wrong = []
+        for name, machine in self.machines.items():
+            for kind, path in (("file", _FILE), ("quiet file", _QUIET_FILE)):
+                if kind in self.wanted and (await machine.file(path)).data.decode() != self.wanted[kind]:
+                    wrong.append(f"{name}: {path} is not {self.wanted[kind]}")
+            argument = self.wanted.get("kernel argument", "")
+            if argument and argument not in (await machine.kernel_arguments()).split():
+                wrong.append(f"{name} does not run with {argument}")
+        return wrong
+
+
+class _Soak:
+    def __init__(self, plan: Plan, fleet: Fleet) -> None:
+        self._plan = plan
+        self._fleet = fleet
+        self._record = fleet.record
         self._chance = random.Random(plan.seed)
-        self._machines: dict[str, Machine] = {}
         self._kills = 0
         self._slowest = 0.0
-        self._reboots = 0
-        self._wanted: dict[str, str] = {}
 
     async def run(self) -> Outcome:
-        await self._first_boot()
         loop = asyncio.get_running_loop()
         end, rollouts = loop.time() + self._plan.seconds, 0
-        boots = {name: self._hosts.phase(name).boots for name in self._machines}
+        boots = self._fleet.boots()
         self._record.begin()
         killing = asyncio.create_task(self._kill_on())
         try:
@@ -125,51 +176,30 @@ class _Soak:
         finally:
             killing.cancel()
             await asyncio.gather(killing, return_exceptions=True)
-        wrong = [*self._wrong_boots(boots), *await self._lost(), *self._record.lost(set(self._machines))]
+        fleet = self._fleet
+        wrong = [*self._wrong_boots(boots), *await fleet.lost(), *self._record.lost(set(fleet.machines))]
         if self._record.most_away > self._plan.max_unavailable:
             wrong.append(f"{self._record.most_away} nodes were on their way at once")
         return Outcome(
             rollouts=rollouts,
             kills=self._kills,
-            reboots=self._reboots * len(self._machines),
+            reboots=fleet.reboots * len(fleet.machines),
             most_away=self._record.most_away,
             slowest=self._slowest,
             wrong=tuple(wrong),
         )
 
-    async def _first_boot(self) -> None:
-        await seed.seed(self._plane.client)
-        limit = {"spec": {"maxUnavailable": self._plan.max_unavailable}}
-        await self._plane.client.patch(resources.MACHINE_CONFIG_POOLS, names.WORKER, limit)
-        await self._record.until(lambda: self._record.served(), _CONVERGES, "rendering")
-        for number in range(self._plan.machines):
-            name = f"{names.WORKER}-{number + 1}"
-            self._machines[name] = self._hosts.start(name, await self._plane.source(name, names.WORKER))
-        await self._updated("first boot")
-
-    # Changes
-
     async def _roll(self, number: int) -> None:
         """One change, and until every machine has it."""
         kind = self._chance.choice(("file", "quiet file", "kernel argument"))
         began = asyncio.get_running_loop().time()
-        await self._change(kind, number)
-        await self._updated(f"rollout {number} ({kind})")
+        await self._fleet.change(kind, number)
+        await self._fleet.updated(f"rollout {number} ({kind})")
         self._slowest = max(self._slowest, asyncio.get_running_loop().time() - began)
-
-    async def _change(self, kind: str, number: int) -> None:
-        self._reboots += kind != "quiet file"
-        self._wanted[kind] = f"soak-{number}"
-        await patiently(partial(apply, self._plane.client, [_config(self._wanted)]), 300.0)
-
-    async def _updated(self, what: str) -> None:
-        await self._record.until(
-            lambda: self._record.updated(len(self._machines), self._wanted), _CONVERGES, what
-        )
 
     async def _outage(self, number: int) -> None:
         """The API server is away from the middle of a rollout on."""
-        await self._change("kernel argument", number)
+        await self._fleet.change("kernel argument", number)
         with contextlib.suppress(Unavailable):
             await self._record.until(lambda: self._record.away > 0, 30.0, "a node on its way")
         end = asyncio.get_running_loop().time() + self._plan.outage
@@ -177,23 +207,16 @@ class _Soak:
             for pid in _children("apiserver"):
                 self._kill(pid)
             await asyncio.sleep(0.05)
-        await self._updated(f"rollout {number} (API server away for {self._plan.outage:g} s)")
-
-    # Kills
+        await self._fleet.updated(f"rollout {number} (API server away for {self._plan.outage:g} s)")
 
     async def _kill_on(self) -> None:
         while True:
             await asyncio.sleep(self._chance.uniform(*self._plan.pause))
             await self._record.news(_HEALING)
             victim = self._chance.choice((*_COMPONENTS, _DAEMON, _DAEMON))
-            if victim != _DAEMON:
-                pids = _children(victim)
-            elif self._lab is not None:
-                await self._kill_inside(self._lab)
-                continue
-            else:
-                pids = _children(_DAEMON)
-            if pids:
+            if victim == _DAEMON and self._fleet.lab is not None:
+                await self._kill_inside(self._fleet.lab)
+            elif pids := _children(victim):
                 self._kill(self._chance.choice(pids))
 
     def _kill(self, pid: int) -> None:
@@ -203,32 +226,18 @@ class _Soak:
 
     async def _kill_inside(self, lab: Lab) -> None:
         """A machine that is just rebooting has no daemon."""
-        machine = lab.machines[self._chance.choice(sorted(self._machines))]
+        machine = lab.machines[self._chance.choice(sorted(self._fleet.machines))]
         with contextlib.suppress(MCOError):
             await machine.exec(["systemctl", "kill", "--signal=KILL", units.DAEMON_SERVICE])
             self._kills += 1
 
-    # Afterwards
-
     def _wrong_boots(self, before: Mapping[str, int]) -> list[str]:
-        wrong = []
-        for name, boots in before.items():
-            reboots = self._hosts.phase(name).boots - boots
-            if reboots != self._reboots:
-                wrong.append(f"{name} rebooted {reboots} times for {self._reboots} changes that need it")
-        return wrong
-
-    async def _lost(self) -> list[str]:
-        """What the machines do not have."""
-        wrong = []
-        for name, machine in self._machines.items():
-            for kind, path in (("file", _FILE), ("quiet file", _QUIET_FILE)):
-                if kind in self._wanted and (await machine.file(path)).data.decode() != self._wanted[kind]:
-                    wrong.append(f"{name}: {path} is not {self._wanted[kind]}")
-            argument = self._wanted.get("kernel argument", "")
-            if argument and argument not in (await machine.kernel_arguments()).split():
-                wrong.append(f"{name} does not run with {argument}")
-        return wrong
+        needed = self._fleet.reboots
+        return [
+            f"{name} rebooted {now - before[name]} times for {needed} changes that need it"
+            for name, now in self._fleet.boots().items()
+            if now - before[name] != needed
+        ]
 
 
 def _config(wanted: Mapping[str, str]) -> dict[str, Any]:
