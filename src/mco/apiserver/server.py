@@ -61,7 +61,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await _ensure_roles(core)
         sockets = bind(settings.bind, settings.port)
         keys = credentials.prepare(folder, _names(settings))
-        listener = Listener(_application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
+        listener = Listener(application(core, settings), tls_context(keys.certificate, keys.key, keys.ca))
         await listener.start(sockets)
         url = credentials.url_of(settings.bind[0], sockets[0].getsockname()[1])
         kubeconfig = credentials.write_kubeconfig(folder, url)
@@ -87,7 +87,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         core.close()
 
 
-def _application(core: Core, settings: Settings) -> Application:
+def application(core: Core, settings: Settings) -> Application:
+    """The server without its sockets."""
     tokens = BootstrapTokens(core.store.get)
 
     def may(user: User, asked: Attributes) -> bool:

@@ -16,11 +16,9 @@ import aiohttp
 import pytest
 
 from mco.apiserver import core
-from mco.apiserver.auth.authenticate import Authenticator
 from mco.apiserver.auth.user import authenticated
 from mco.apiserver.http import protocol, request
-from mco.apiserver.http.app import Application
-from mco.apiserver.server import Running, Settings, running
+from mco.apiserver.server import Running, Settings, application, running
 from mco.apiserver.store.revision import Change, Key, Revision
 from mco.apiserver.watch import hub
 from mco.apiserver.watch.hub import Hub
@@ -74,10 +72,9 @@ class Crowd:
     """Thousands who watch a Node by name, each its own one, without the cost of thousands of connections."""
 
     def __init__(self, server: Running) -> None:
-        admin = authenticated("admin", ("system:masters",))
-        self._application = Application(
-            server.core, Authenticator({"secret": admin}, lambda token, now: None)
-        )
+        tokens = {"secret": authenticated("admin", ("system:masters",))}
+        settings = Settings(data_dir=server.kubeconfig.parent, tokens=tokens)
+        self._application = application(server.core, settings)
         self._tasks: list[asyncio.Task[None]] = []
         self.sent: list[bytes] = []
 
