@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.contract.apiserver.endpoint import Api, Body, Reply
+from tests.contract.apiserver.pods import eviction, pod
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 POLICIES = f"{ADMISSION}/validatingadmissionpolicies"
@@ -274,3 +275,29 @@ async def test_defaults(api: Api, prefix: str) -> None:
         {},
     )
     assert match["resourceRules"][0]["scope"] == "*"
+
+
+async def _refused(api: Api, method: str, path: str, body: Body | None = None) -> str:
+    """The refusal of a dry run, once the policy counts."""
+    async with asyncio.timeout(30):
+        while (reply := await api.request(method, path, body, dryRun="All")).status in (200, 201):
+            pass
+    return reply.message
+
+
+async def test_an_eviction_is_created_and_no_deletion(cluster: Cluster, namespace: str) -> None:
+    """Whoever forbids to delete pods does not forbid to evict them."""
+    path = await pod(cluster.api, namespace, "one")
+    await cluster.enforce(validation("false"), rule={"operations": ["DELETE"], "resources": ["pods"]})
+    await _refused(cluster.api, "DELETE", path)
+    assert (await cluster.api.post(f"{path}/eviction", eviction("one"))).status == 201
+
+
+async def test_an_eviction_may_be_refused(cluster: Cluster, namespace: str) -> None:
+    path = await pod(cluster.api, namespace, "one")
+    rule = {"operations": ["CREATE"], "resources": ["pods/eviction"]}
+    await cluster.enforce(validation("object.kind != 'Eviction'", message="stays"), rule=rule)
+    message = await _refused(cluster.api, "POST", f"{path}/eviction", eviction("one"))
+    assert message.startswith('pods "one" is forbidden: ValidatingAdmissionPolicy')
+    assert message.endswith("denied request: stays")
+    assert (await cluster.api.delete(path)).status == 200
