@@ -81,8 +81,11 @@ class Stage:
     async def explain(self, pool: str = "worker") -> float | None:
         """What the last pass found out is written."""
         await self.look()
-        if pool in self.told:
-            self._explainer.tell(pool, self.told[pool])
+        return await self.written(pool)
+
+    async def written(self, pool: str = "worker") -> float | None:
+        """The same, on what the caches know."""
+        self._explainer.tell(pool, self.told[pool])
         return await self._explainer.reconcile(pool)
 
     async def pool(self, name: str = "worker", target: str = "v1", **spec: Any) -> None:

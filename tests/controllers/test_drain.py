@@ -23,8 +23,9 @@ from mco.kube.config import load
 from mco.kube.errors import NotFoundError, from_answer
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
+from mco.plan import report
 from mco.runtime.clock import SystemClock
-from tests.controllers.fleet import Fleet, HandClock
+from tests.controllers.fleet import Fleet, HandClock, Observed
 
 
 async def request(fleet: Fleet, node: str, key: str) -> None:
@@ -156,7 +157,7 @@ class Told:
         self.reasons.append(reason)
 
 
-class Refusing(Client):
+class Refusing(Observed):
     """A server whose budgets let no pod go, until `lenient`."""
 
     lenient = False
@@ -175,16 +176,38 @@ class Drain:
         self.client = client
         self.clock = HandClock()
         self.told = Told()
+        self._nodes, self._reports = nodes, reports
         self._controller = DrainController(client, nodes, reports, self.told, self.clock)
 
     async def look(self) -> float | None:
         return await self._controller.reconcile("w1")
+
+    async def seen(self, node: Node) -> None:
+        """Returns when the cache has this version of the node."""
+        await _caught_up(self._nodes, node.metadata.resource_version)
+
+    async def said(self) -> None:
+        """Returns when the cache has the newest report."""
+        live = await self.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+        await _caught_up(self._reports, live.metadata.resource_version)
 
     async def drained(self) -> tuple[str, str]:
         report = await self.client.get(resources.MACHINE_CONFIG_NODES, "w1")
         found = cond.find(report.status.conditions, "Drained")
         assert found is not None
         return found.status, found.message
+
+
+async def _caught_up(cache: Informer[Any], version: str) -> None:
+    reached = asyncio.Event()
+
+    def heard(_: object, new: Any) -> None:
+        if new is not None and new.metadata.resource_version == version:
+            reached.set()
+
+    cache.add_handler(heard)
+    async with asyncio.timeout(60):
+        await reached.wait()
 
 
 @pytest.fixture
@@ -229,3 +252,60 @@ async def test_pods_that_do_not_end_are_told_and_looked_at_less_often(alone: Dra
     assert pauses.count(60.0) == 5
     assert set(alone.told.reasons) == {"DrainThresholdExceeded", "DrainFailed"}
     assert alone.told.reasons.count("DrainFailed") == 1
+
+
+async def gone(alone: Drain) -> None:
+    """The node's one pod leaves."""
+    alone.client.lenient = True
+    assert await alone.look() == 1.0
+    await alone.client.patch(resources.PODS, "web", {"metadata": {"finalizers": None}}, namespace="default")
+
+
+async def daemon_says(alone: Drain, *steps: report.Step) -> None:
+    found = await alone.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+    node = await alone.client.get(resources.NODES, "w1")
+    status = report.status_after(found, node, steps, "2026-01-01T00:00:00Z")
+    await alone.client.patch(resources.MACHINE_CONFIG_NODES, "w1", {"status": status}, subresource="status")
+
+
+async def test_what_the_daemon_says_itself_costs_no_write(alone: Drain) -> None:
+    """One patch that answers the drain, one that answers the uncordon; the cordon was there before."""
+    await gone(alone)
+    before = alone.client.requests.copy()
+    assert await alone.look() == 3.0
+    await daemon_says(alone, *report.drained("w1"))
+    await alone.said()
+    alone.clock.seconds += 3.0
+    assert await alone.look() is None
+    asks = {"metadata": {"annotations": {names.DESIRED_DRAIN: "uncordon-v2"}}}
+    await alone.seen(await alone.client.patch(resources.NODES, "w1", asks))
+    assert await alone.look() == 3.0
+    await daemon_says(alone, report.Step(parent=report.UPDATED, message="Node w1 Updated"))
+    await alone.said()
+    alone.clock.seconds += 3.0
+    assert await alone.look() is None
+    requests = alone.client.requests - before
+    # Two of the patches of each kind are the daemon's in this test: its request, and its reports.
+    assert (requests["PATCH", "nodes"], requests["PATCH", "machineconfignodes/status"]) == (3, 2)
+
+
+async def test_what_no_daemon_says_is_said_here(alone: Drain) -> None:
+    await gone(alone)
+    assert await alone.look() == 3.0
+    assert await alone.look() == 3.0, "not before its time"
+    alone.clock.seconds += 3.0
+    assert await alone.look() is None
+    assert await alone.drained() == ("True", "Drained Node w1")
+
+
+async def test_an_update_that_was_executed_by_then_is_not_contradicted(alone: Drain) -> None:
+    await gone(alone)
+    assert await alone.look() == 3.0
+    await daemon_says(alone, report.Step(parent=report.UPDATE_EXECUTED, message="done"))
+    await alone.said()
+    alone.clock.seconds += 3.0
+    await alone.look()
+    found = await alone.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+    states = {c.type: (c.status, c.message) for c in found.status.conditions}
+    assert states["UpdateExecuted"] == ("True", "done")
+    assert states["Drained"] == ("True", "Drained Node w1")

@@ -76,7 +76,8 @@ class Standing(msgspec.Struct, frozen=True):
 
     `unready`: why it is not ready, None when it is. `imaged`: it was told to run an image. `layered`: it runs
     one as well. `tainted`: it carries the update taint. `born_with`: the config of its first boot, as long as
-    nobody gave it the labels of the pool that the config belongs to."""
+    nobody gave it the labels of the pool that the config belongs to.
+    `turn`: its place among those who wait."""
 
     node: Node
     name: str
@@ -92,6 +93,7 @@ class Standing(msgspec.Struct, frozen=True):
     tainted: bool
     topology: str | None
     born_with: str
+    turn: tuple[bool, bool, str, str, str]
 
     def candidate(self, config: str) -> bool:
         """Whether it still has to be told to move to `config`, its pool's, or to drop an image."""
@@ -125,7 +127,15 @@ def standing(member: Member) -> Standing:
         tainted=any(is_update_taint(taint) for taint in member.spec.taints or ()),
         topology=said.get(names.CONTROL_PLANE_TOPOLOGY),
         born_with=_born_with(said),
+        turn=_turn(member),
     )
+
+
+def _turn(node: Node) -> tuple[bool, bool, str, str, str]:
+    """Nodes that failed on an earlier config first; then zones in order, the oldest node of each first, nodes
+    without a zone last."""
+    zone = node.metadata.label(names.ZONE_LABEL) or ""
+    return (not failing(node), not zone, zone, node.metadata.creation_timestamp or "", node.name)
 
 
 def _born_with(said: Mapping[str, str]) -> str:

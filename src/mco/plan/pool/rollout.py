@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -66,18 +67,14 @@ def plan(
     if pool.spec.paused or pool.metadata.deletion_timestamp:
         why = whys.PAUSED if pool.spec.paused else whys.DELETED
         return Rollout(config=config, waiting={m.name: why for m in standings if m.candidate(config)})
-    found = _Found(config, standings)
+    found = _Found(config, standings, topology)
     limit = max_unavailable(pool, len(standings))
     chosen, waiting, candidates = _choose(found, limit, deferred, halted)
     aimed = {m.name for m in chosen}
-    in_order = (*chosen, *(m for m in standings if m.name not in aimed))
-    changes = (_change(m, config, m.name in aimed, topology) for m in in_order)
-    return Rollout(
-        config=config,
-        changes=tuple(c for c in changes if c is not None),
-        waiting=waiting,
-        candidates=candidates,
-    )
+    others = (m for m in found.marked if m.name not in aimed)
+    changes = [_change(m, False, topology, target=True) for m in chosen]
+    changes += [_change(m, _waits(m, config), topology) for m in others]
+    return Rollout(config=config, changes=tuple(changes), waiting=waiting, candidates=candidates)
 
 
 def max_unavailable(pool: MachineConfigPool, count: int) -> int:
@@ -100,9 +97,11 @@ def max_unavailable(pool: MachineConfigPool, count: int) -> int:
 
 
 class _Found:
-    """The nodes of a pool by what they mean for its rollout. `moving`: some are on their way right now."""
+    """The nodes of a pool by what they mean for its rollout. `moving`: some are on their way right now;
+    `marked`: their taint is wrong, or they do not know the topology."""
 
-    def __init__(self, config: str, members: Sequence[Standing]) -> None:
+    def __init__(self, config: str, members: Sequence[Standing], topology: str) -> None:
+        self.marked: list[Standing] = []
         self.returning: list[Standing] = []
         self.ready: list[Standing] = []
         self.unready: list[Standing] = []
@@ -110,6 +109,8 @@ class _Found:
         self.stuck: list[str] = []
         self.moving = False
         for member in members:
+            if _waits(member, config) != member.tainted or (topology and topology != member.topology):
+                self.marked.append(member)
             if member.unavailable:
                 self.busy.append(member.name)
                 self.moving = self.moving or not (member.done or member.degraded)
@@ -143,31 +144,22 @@ def _choose(
         if len(ready) < len(found.ready):
             waiting[deferred] = whys.operator_node([name for name in candidates if name != deferred])
     if len(ready) > capacity:
-        in_turn = sorted(ready, key=_turn)
+        in_turn = sorted(ready, key=attrgetter("turn"))
         ready, later = in_turn[:capacity], in_turn[capacity:]
         why = whys.others_first(limit, [m.name for m in ready])
         waiting |= dict.fromkeys((m.name for m in later), why)
     return [*found.returning, *ready], waiting, candidates
 
 
-def _turn(member: Standing) -> tuple[bool, bool, str, str, str]:
-    """Nodes that failed on an earlier config first; then zones in order, the oldest node of each first, nodes
-    without a zone last."""
-    metadata = member.node.metadata
-    zone = metadata.label(names.ZONE_LABEL) or ""
-    return (not member.failing, not zone, zone, metadata.creation_timestamp or "", member.name)
+def _waits(member: Standing, config: str) -> bool:
+    """Such a node carries the taint; it loses it when it is told to move, not when it arrives."""
+    return member.desired != config or member.layered
 
 
-def _change(member: Standing, config: str, aimed: bool, topology: str) -> Change | None:
-    """A node that waits carries the taint; it loses it when it is told to move, not when it arrives. None
-    when there is nothing to write."""
-    tainted = not aimed and (member.desired != config or member.layered)
-    news = topology if topology != member.topology else ""
-    if not aimed and tainted == member.tainted and not news:
-        return None
+def _change(member: Standing, tainted: bool, topology: str, *, target: bool = False) -> Change:
     return Change(
         node=member.node,
-        target=aimed,
+        target=target,
         taint=None if tainted == member.tainted else tainted,
-        topology=news,
+        topology=topology if topology != member.topology else "",
     )
