@@ -41,8 +41,8 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     diff: str = ""
 
 
-def change(path: str, old: Source, new: Source) -> Contents | None:
-    """None when the bytes are the same."""
+def change(path: str, old: Source, new: Source, *, private: bool = False) -> Contents | None:
+    """None when the bytes are the same. What is `private` is not shown whatever it looks like."""
     try:
         before, after = _bytes(old), _bytes(new)
     except InvalidInput:
@@ -50,7 +50,7 @@ def change(path: str, old: Source, new: Source) -> Contents | None:
     if before == after:
         return None
     sides = [data for data in (before, after) if data is not None]
-    kind = _kind(path, sides)
+    kind: Kind = "masked" if private else _kind(path, sides)
     if kind == "masked":
         return Contents(kind=kind)
     text = _diff(path, before, after) if kind == "text" else ""

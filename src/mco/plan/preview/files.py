@@ -15,6 +15,8 @@ from mco.plan.preview import contents, parts
 from mco.plan.preview.contents import Contents
 from mco.plan.preview.parts import Change, Kind
 
+_READABLE_BY_OTHERS = 0o044
+
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """`attributes`: what of a changed file differs: contents, mode, owner, or one of the fields that change
@@ -42,7 +44,9 @@ def _change(path: str, old: File | None, new: File | None) -> FileChange:
         change=parts.kind(old, new),
         mode=parts.change(_mode(old), _mode(new)),
         owner=parts.change(_owner(old), _owner(new)),
-        contents=contents.change(path, _source(old), _source(new)),
+        contents=contents.change(
+            path, _source(old), _source(new), private=_closed_to_others(old) or _closed_to_others(new)
+        ),
     )
     if old is None or new is None:
         return found
@@ -63,6 +67,11 @@ def _attributes(old: File, new: File, found: FileChange) -> Iterator[str]:
 
 def _source(file: File | None) -> Resource | None:
     return file.contents if file else None
+
+
+def _closed_to_others(file: File | None) -> bool:
+    """Whoever gives a file a mode like 0600 has a reason not to show it."""
+    return file is not None and file.mode is not None and not file.mode & _READABLE_BY_OTHERS
 
 
 def _mode(file: File | None) -> str | None:

@@ -119,6 +119,15 @@ class TestFiles:
         found = self.change({}, {"mode": 0o600, "user": {"name": "core"}, "group": {"id": 7}})
         assert (found.mode, found.owner) == (Change("0644", "0600"), Change("0:0", "core:7"))
 
+    @pytest.mark.parametrize(
+        ("mode", "kind"), [(0o600, "masked"), (0o700, "masked"), (0o640, "text"), (0, "masked")]
+    )
+    def test_what_only_its_owner_may_read_is_not_shown(self, mode: int, kind: str) -> None:
+        new = {"contents": {"source": "data:,2"}}
+        for sides in (({"mode": mode}, new), ({}, new | {"mode": mode})):
+            found = self.change(*sides).contents
+            assert found is not None and found.kind == kind
+
     def test_added_and_removed(self) -> None:
         assert (self.change(None, {}).change, self.change({}, None).change) == ("added", "removed")
 

@@ -25,7 +25,7 @@ def test_the_whole_page() -> None:
     }
     new = {
         "files": [
-            file("/etc/motd", "one\n2\n", 0o600),
+            file("/etc/motd", "one\n2\n", 0o640),
             file("/var/lib/kubelet/config.json", "hunter2"),
             plain("/etc/b", "\0"),
         ],
@@ -44,7 +44,7 @@ rendered-worker-old -> rendered-worker-new
 Files
   + /etc/b  mode 0644, owner 0:0
       (binary: nothing -> 1 byte, sha256 6e340b9cffb3)
-  ~ /etc/motd  mode 0644 -> 0600
+  ~ /etc/motd  mode 0644 -> 0640
       --- a/etc/motd
       +++ b/etc/motd
       @@ -1,2 +1,2 @@
