@@ -18,7 +18,7 @@ from mco.api.core import PodDisruptionBudget
 from mco.api.meta.selectors import NOTHING, Selector, selector
 from mco.apiserver.disruption import spending
 from mco.apiserver.disruption import status as statuses
-from mco.apiserver.disruption.members import Labels, Members
+from mco.apiserver.disruption.members import Members
 from mco.apiserver.disruption.scale import Scales, UnknownScale
 from mco.apiserver.disruption.status import Pod
 from mco.apiserver.errors import StatusError
@@ -75,14 +75,13 @@ class Budgets:
                 return
             wanted = _selector(revision)
             if wanted != self._members.selector(key):
-                self._members.note_budget(key, wanted, self._labels(key.namespace))
+                self._members.note_budget(key, wanted, self._pods(key.namespace))
             self._queue(key)
         elif key.resource == PODS and self._members.watches(key.namespace):
             if gone:
                 self._queue(*self._members.forget_pod(key))
             else:
-                labels = statuses.decode_pod(revision.data).metadata.labels
-                self._queue(*self._members.note_pod(key, labels))
+                self._queue(*self._members.note_pod(key, statuses.decode_pod(revision.data)))
 
     def of(self, pod: Key) -> list[Key]:
         """The budgets that select a Pod."""
@@ -148,19 +147,13 @@ class Budgets:
 
     def _status(self, key: Key, budget: Obj, now: datetime) -> Obj:
         try:
-            return statuses.status_of(budget, list(self._pods(key)), self._scales, now)
+            return statuses.status_of(budget, self._members.pods(key), self._scales, now)
         except UnknownScale as error:
             return statuses.failed(budget.get("status") or {}, str(error), now)
 
-    def _pods(self, budget: Key) -> Iterator[Pod]:
-        for key in self._members.pods(budget):
-            revision = self._store.get(key)
-            if revision is not None:
-                yield statuses.decode_pod(revision.data)
-
-    def _labels(self, namespace: str) -> Iterator[tuple[Key, Labels]]:
+    def _pods(self, namespace: str) -> Iterator[tuple[Key, Pod]]:
         for revision in self._store.page(PODS, namespace).revisions:
-            yield revision.key, statuses.decode_pod(revision.data).metadata.labels
+            yield revision.key, statuses.decode_pod(revision.data)
 
 
 def _selector(revision: Revision) -> Selector:

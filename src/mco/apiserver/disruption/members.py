@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from mco.api.meta.selectors import Selector
+from mco.apiserver.disruption.status import Pod
 from mco.apiserver.store.revision import Key
-
-Labels = Mapping[str, str] | None
 
 
 class Members:
-    """Budgets and pods by their keys; both live in one namespace."""
+    """Budgets and pods by their keys; both live in one namespace. Pods are kept as budgets see them, so that
+    nothing has to be read again to count them."""
 
     def __init__(self) -> None:
         self._selectors: dict[str, dict[Key, Selector]] = {}
-        self._pods: dict[Key, set[Key]] = {}
+        self._pods: dict[Key, dict[Key, Pod]] = {}
 
     def watches(self, namespace: str) -> bool:
         """Whether any budget is there."""
@@ -25,17 +25,17 @@ class Members:
         """The one that counts now; None for a budget that is not known yet."""
         return self._selectors.get(budget.namespace, {}).get(budget)
 
-    def pods(self, budget: Key) -> list[Key]:
-        return sorted(self._pods.get(budget, ()))
+    def pods(self, budget: Key) -> list[Pod]:
+        return list(self._pods.get(budget, {}).values())
 
     def budgets(self, pod: Key) -> list[Key]:
         around = self._selectors.get(pod.namespace, ())
         return sorted(budget for budget in around if pod in self._pods[budget])
 
-    def note_budget(self, budget: Key, selector: Selector, pods: Iterable[tuple[Key, Labels]]) -> None:
-        """A new budget, or a changed one; `pods` are those of its namespace, with their labels."""
+    def note_budget(self, budget: Key, selector: Selector, pods: Iterable[tuple[Key, Pod]]) -> None:
+        """A new budget, or a changed one; `pods` are those of its namespace."""
         self._selectors.setdefault(budget.namespace, {})[budget] = selector
-        self._pods[budget] = {pod for pod, labels in pods if selector.matches(labels)}
+        self._pods[budget] = {key: pod for key, pod in pods if selector.matches(pod.metadata.labels)}
 
     def forget_budget(self, budget: Key) -> None:
         around = self._selectors.get(budget.namespace, {})
@@ -44,19 +44,19 @@ class Members:
         if not around:
             self._selectors.pop(budget.namespace, None)
 
-    def note_pod(self, pod: Key, labels: Labels) -> list[Key]:
+    def note_pod(self, key: Key, pod: Pod) -> list[Key]:
         """The budgets that it concerns, because they select the Pod or have done so."""
-        before = self.budgets(pod)
-        for budget, selector in self._selectors.get(pod.namespace, {}).items():
-            if selector.matches(labels):
-                self._pods[budget].add(pod)
+        before = self.budgets(key)
+        for budget, selector in self._selectors.get(key.namespace, {}).items():
+            if selector.matches(pod.metadata.labels):
+                self._pods[budget][key] = pod
             else:
-                self._pods[budget].discard(pod)
-        return sorted({*before, *self.budgets(pod)})
+                self._pods[budget].pop(key, None)
+        return sorted({*before, *self.budgets(key)})
 
-    def forget_pod(self, pod: Key) -> list[Key]:
+    def forget_pod(self, key: Key) -> list[Key]:
         """The budgets that selected it."""
-        found = self.budgets(pod)
+        found = self.budgets(key)
         for budget in found:
-            self._pods[budget].discard(pod)
+            del self._pods[budget][key]
         return found
