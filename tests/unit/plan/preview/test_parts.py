@@ -124,9 +124,8 @@ class TestFiles:
     )
     def test_what_only_its_owner_may_read_is_not_shown(self, mode: int, kind: str) -> None:
         new = {"contents": {"source": "data:,2"}}
-        for sides in (({"mode": mode}, new), ({}, new | {"mode": mode})):
-            found = self.change(*sides).contents
-            assert found is not None and found.kind == kind
+        for found in (self.change({"mode": mode}, new), self.change({}, new | {"mode": mode})):
+            assert found.contents is not None and found.contents.kind == kind
 
     def test_added_and_removed(self) -> None:
         assert (self.change(None, {}).change, self.change({}, None).change) == ("added", "removed")
