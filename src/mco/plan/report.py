@@ -103,14 +103,15 @@ def status_patch(found: MachineConfigNode, node: Node, step: Step, now: str) -> 
 def status_after(
     found: MachineConfigNode, node: Node, steps: Iterable[Step], now: str
 ) -> dict[str, Any] | None:
-    """`status_patch` for several steps, one after the other, as one change."""
+    """`status_patch` for several steps, one after the other, as one change; None when they end where it is."""
     patch: dict[str, Any] | None = None
+    before = _said(found.status)
     for step in steps:
         if (taken := status_patch(found, node, step, now)) is not None:
             patch = taken
             status = msgspec.convert(taken, MachineConfigNodeStatus)
             found = msgspec.structs.replace(found, status=status)
-    return patch
+    return patch if _said(found.status) != before else None
 
 
 def _advance(found: MachineConfigNode, step: Step, now: str) -> tuple[Condition, ...]:
@@ -184,3 +185,8 @@ def _says(conditions: Sequence[Condition], new: Condition) -> bool:
 
 def _facts(conditions: Sequence[Condition]) -> dict[str, tuple[str, str, str]]:
     return {c.type: (c.status, c.reason, c.message) for c in conditions}
+
+
+def _said(status: MachineConfigNodeStatus) -> tuple[object, ...]:
+    """What a status says, whenever it said it."""
+    return _facts(status.conditions), status.config_version, status.observed_generation

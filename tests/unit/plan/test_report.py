@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mco.api.machineconfignode import MachineConfigNode
+from mco.api.machineconfignode import MachineConfigNode, MachineConfigNodeStatus
 from mco.plan import report
 from mco.plan.report import Step
 from tests.factories import node
@@ -102,3 +102,15 @@ def test_desired_config(step: Step, annotated: str, desired: str) -> None:
     status = report.status_patch(fresh(), node("w1", "V0", annotated), step, NOW)
     assert status is not None
     assert status["configVersion"].get("desired", "") == desired
+
+
+def test_steps_that_end_where_the_report_is_write_nothing() -> None:
+    """Cordon and drain say one parent after the other."""
+    patch = report.status_after(fresh(), NODE, report.drained("w1"), NOW)
+    assert patch is not None
+    said = msgspec.structs.replace(fresh(), status=msgspec.convert(patch, MachineConfigNodeStatus))
+    assert report.status_after(said, NODE, report.drained("w1"), LATER) is None
+    reasons = {c.type: (c.status, c.reason) for c in said.status.conditions}
+    assert reasons["UpdateExecuted"] == ("Unknown", "Drained")
+    assert reasons["Cordoned"] == ("True", "UpdateExecutedCordoned")
+    assert reasons["Drained"] == ("True", "UpdateExecutedDrained")
