@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -24,7 +23,7 @@ from mco.lab import paths
 from mco.lab.commands import run
 from mco.lab.image import open_to_all
 from mco.lab.locks import Lock
-from mco.runtime import version
+from mco.runtime import distributions, version
 
 MACHINE_PYTHON = (3, 11)
 
@@ -110,11 +109,8 @@ def _copy_site(folder: Path) -> None:
         return
     folder.mkdir(parents=True)
     for name in _required():
-        for file in importlib.metadata.files(name) or ():
-            source = Path(str(file.locate()))
-            if ".." in file.parts or "__pycache__" in file.parts or not source.is_file():
-                continue
-            target = folder / str(file)
+        for path, source in distributions.files(name):
+            target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
 
@@ -141,28 +137,4 @@ def _required() -> list[str]:
             f"the machines run Python 3.11 and this is {sys.version_info[0]}.{sys.version_info[1]}",
             hint="run mco with Python 3.11, or from a checkout after scripts/setup",
         )
-    found: dict[str, None] = {}
-    queue = list(_requirements("mco"))
-    while queue:
-        name = queue.pop()
-        if name not in found:
-            found[name] = None
-            queue.extend(_requirements(name))
-    return sorted(found)
-
-
-def _requirements(name: str) -> Iterator[str]:
-    for requirement in importlib.metadata.requires(name) or ():
-        words, _, marker = requirement.partition(";")
-        match = re.match(r"[A-Za-z0-9._-]+", words)
-        if match and "extra ==" not in marker and _installed(match.group()):
-            yield match.group().lower().replace("_", "-")
-
-
-def _installed(name: str) -> bool:
-    # A requirement whose marker excludes this Python is not installed, and not needed.
-    try:
-        importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+    return distributions.required()
