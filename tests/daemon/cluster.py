@@ -37,7 +37,7 @@ from mco.operator import install
 from mco.pki import authority, kubeconfig
 from mco.runtime.clock import SystemClock
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Cluster:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from mco.api import names
+from mco.daemon import transaction
 from mco.daemon.provision import provision
 from mco.host.fake import FakeMachine
+from mco.host.journal import Journal
 from mco.host.root import Root
 from mco.plan.node import actions, diff, update
 from mco.plan.node.target import pair, target
@@ -73,15 +76,24 @@ NEW = config(
 OLD_NAME, NEW_NAME = OLD["metadata"]["name"], NEW["metadata"]["name"]
 
 
-def plan() -> tuple[actions.AnyAction, ...]:
-    """What leads from OLD to NEW."""
-    before, after = pair(typed(OLD), typed(NEW))
+def plan(*, back: bool = False) -> tuple[actions.AnyAction, ...]:
+    """What leads from OLD to NEW, or from NEW to OLD."""
+    before, after = pair(typed(NEW), typed(OLD)) if back else pair(typed(OLD), typed(NEW))
     return update.actions(before, after, diff.compare(before, after))
 
 
-def entry_of(text: str) -> int:
+def entry_of(text: str, *, back: bool = False) -> int:
     """The journal's number of the action whose description begins so; entry 0 is the update itself."""
-    return 1 + next(number for number, action in enumerate(plan()) if action.describe().startswith(text))
+    found = enumerate(plan(back=back), start=1)
+    return next(number for number, action in found if action.describe().startswith(text))
+
+
+def acted(root: Root) -> list[int]:
+    """Numbers of the actions of the last update that had something to do."""
+    state = Journal(root).read()
+    assert state is not None
+    listed = transaction.indices(state, transaction.ACTION)
+    return [number for number in listed if state.actions[number].phase == "applied"]
 
 
 def furnish(root: Root) -> None:
@@ -103,13 +115,13 @@ def make(folder: Path) -> None:
     with_machine.close()
 
 
-def tree(root: Root) -> dict[str, tuple[Any, ...]]:
+def tree(root: Root, folders: Sequence[str] = ("/",)) -> dict[str, tuple[Any, ...]]:
     """Everything that an update may change: bytes, modes, owners, links (those of enabled units and boot
     entries among them) and directories. Not the daemon's own state, and not what ends with a boot."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for path, status in root.walk("/"):
+    listed: dict[str, tuple[Any, ...]] = {}
+    for path, status in (found for folder in folders for found in root.walk(folder)):
         if f"{path}/".startswith((f"{names.STATE_FOLDER}/", "/run/", "/proc/")):
             continue
         data = root.read(path, follow=False) if status.is_file else b""
-        found[path] = (status.mode, status.owner, status.target, data)
-    return found
+        listed[path] = (status.mode, status.owner, status.target, data)
+    return listed

@@ -9,10 +9,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from mco.daemon import transaction
 from mco.host.effects import Effects
 from mco.host.fake import FakeMachine
-from mco.host.journal import Journal
 from mco.host.kernel import CMDLINE_FILE
 from mco.plan.node import steps
 from tests.daemon import everykind
@@ -72,11 +70,10 @@ class Course:
 
     def _entries(self, stage: str) -> list[int]:
         machine = open_machine(self.folder / stage)
-        state = Journal(machine.root).read()
-        machine.close()
-        assert state is not None
-        listed = transaction.indices(state, transaction.ACTION)
-        return [number for number in listed if state.actions[number].phase == "applied"]
+        try:
+            return everykind.acted(machine.root)
+        finally:
+            machine.close()
 
     def _go(
         self,
