@@ -103,7 +103,8 @@ def status_patch(found: MachineConfigNode, node: Node, step: Step, now: str) -> 
 def status_after(
     found: MachineConfigNode, node: Node, steps: Iterable[Step], now: str
 ) -> dict[str, Any] | None:
-    """`status_patch` for several steps, one after the other, as one change; None when they end where it is."""
+    """`status_patch` for several steps, one after the other, as one change; None when they end where the
+    report is."""
     patch: dict[str, Any] | None = None
     before = _said(found.status)
     for step in steps:

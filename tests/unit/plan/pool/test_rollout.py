@@ -8,7 +8,7 @@ import pytest
 
 from mco.api.core import Node
 from mco.base.errors import InvalidInput
-from mco.plan.pool import rollout
+from mco.plan.pool import rollout, waiting
 from mco.plan.pool.rollout import Rollout
 from tests.factories import node, pool
 
@@ -175,3 +175,60 @@ def test_a_sentence_names_ten_nodes_and_counts_the_others() -> None:
     reason = rollout.plan(pool(maxUnavailable="50%"), members).waiting["w099"].text
     first = ", ".join(f"w{number:03}" for number in range(10))
     assert reason == f"maxUnavailable is 50; others go first: {first} and 40 more"
+
+
+@pytest.mark.parametrize("mcd", ["Done", "Working"])
+def test_a_node_that_leaves_its_image_is_on_its_way(mcd: str) -> None:
+    """spec/node.md 12.3: only currentImage is left."""
+    image = {"machineconfiguration.openshift.io/currentImage": "i"}
+    members = [node("node-0", "V1", state=mcd, annotations=image), node("node-1", "V0")]
+    plan = rollout.plan(pool(), members)
+    assert (plan.targets, plan.waiting["node-1"].reason) == ((), "MaxUnavailable")
+
+
+def test_a_node_that_still_has_to_drop_an_image_is_told_again() -> None:
+    images = {f"machineconfiguration.openshift.io/{key}Image": "i" for key in ("current", "desired")}
+    plan = rollout.plan(pool(), [node("a", "V1", annotations=images)])
+    assert [(c.node.name, c.target, c.taint) for c in plan.changes] == [("a", True, None)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason", "lasting"),
+    [
+        ([("V0", "V1", True, W)], "MaxUnavailable", "maxUnavailable is 1; others go first"),
+        ([("V0", "V1", False, W)], "MaxUnavailable", "maxUnavailable is 1; others go first"),
+        ([("V0", "V1", True, D)], "PoolBlocked", "maxUnavailable is 1; failed on this config: node-0"),
+        ([("V1", "V1", True, D)], "PoolBlocked", "maxUnavailable is 1; unavailable: node-0"),
+        ([("V1", "V1", False)], "PoolBlocked", "maxUnavailable is 1; unavailable: node-0"),
+        ([("V0", "V0", False)], "PoolBlocked", "maxUnavailable is 1; unavailable: node-0"),
+    ],
+)
+def test_what_lasts_names_nodes_only_when_nothing_moves(rows: list[Any], reason: str, lasting: str) -> None:
+    why = rollout.plan(pool(), [*nodes(*rows), node("waits", "V0")]).waiting["waits"]
+    assert (why.reason, why.lasting) == (reason, lasting)
+
+
+def test_a_deferred_node_waits_as_long_as_others_can_go() -> None:
+    three, two = nodes(*[("V0", "V0", True)] * 3), nodes(("V0", "V0", True), ("V1", "V1", True))
+    plan = rollout.plan(pool("master", maxUnavailable=3), three, deferred="node-0")
+    assert [n.name for n in plan.targets] == ["node-1", "node-2"]
+    assert plan.waiting["node-0"].text == (
+        "the machine config operator runs on it; others go first: node-1, node-2"
+    )
+    alone = rollout.plan(pool("master", maxUnavailable=3), two, deferred="node-0")
+    assert [n.name for n in alone.targets] == ["node-0"]
+
+
+def test_nobody_moves_while_the_pool_is_halted_but_taints_are_kept_right() -> None:
+    why = waiting.control_plane("arbiter", ["a0"])
+    members = [node("m0", "V0"), node("m1", "V0", "V2", state="Degraded"), node("m2", "V1", taints=[TAINT])]
+    plan = rollout.plan(pool("master"), members, halted=why)
+    assert (plan.targets, plan.candidates) == ((), ())
+    assert dict(plan.waiting) == {"m0": why, "m1": why}
+    assert {c.node.name: c.taint for c in plan.changes} == {"m0": True, "m1": True, "m2": False}
+
+
+@pytest.mark.parametrize(("limit", "candidates"), [(2, ["node-0", "node-1", "node-2"]), (-1, [])])
+def test_candidates_are_all_that_capacity_allows_for(limit: int, candidates: list[str]) -> None:
+    plan = rollout.plan(pool(maxUnavailable=limit), nodes(*[("V0", "V0", True)] * 3))
+    assert list(plan.candidates) == candidates
