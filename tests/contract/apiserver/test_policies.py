@@ -301,3 +301,95 @@ async def test_an_eviction_may_be_refused(cluster: Cluster, namespace: str) -> N
     assert message.startswith('pods "one" is forbidden: ValidatingAdmissionPolicy')
     assert message.endswith("denied request: stays")
     assert (await cluster.api.delete(path)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("question", "holds"),
+    [
+        ("group('').resource('configmaps').namespace('x').check('get').allowed()", True),
+        ("group('').resource('configmaps').name('a').subresource('s').check('get').reason() == 'no'", False),
+        ("serviceAccount('x', 'nobody').group('').resource('secrets').check('list').allowed()", False),
+        ("path('/healthz').check('get').allowed()", True),
+        ("requestResource.check('delete').allowed()", True),
+        ("group('').resource('configmaps').fieldSelector('a=b').check('list').errored()", False),
+    ],
+)
+async def test_rights_are_asked_for(cluster: Cluster, question: str, holds: bool) -> None:
+    await cluster.enforce(validation(f"authorizer.{question}", message="no right"))
+    await cluster.effective()
+    reply = await cluster.create("a")
+    if holds:
+        assert reply.status == 201, reply.body
+    else:
+        assert reply.message == cluster.refusal("a", "no right")
+
+
+async def test_a_condition_that_does_not_hold_decides(cluster: Cluster) -> None:
+    conditions = [
+        {"name": "fails", "expression": "object.data.nothing == 'x'"},
+        {"name": "holds", "expression": "object.metadata.name != 'spared'"},
+    ]
+    await cluster.enforce(validation("true") | {"matchConditions": conditions})
+    await cluster.effective()
+    assert (await cluster.create("spared")).status == 201
+    text = "expression 'object.data.nothing == 'x'' resulted in error: no such key: "
+    assert cluster.refusal("a", text) in (await cluster.create("a")).message
+
+
+async def test_a_deletion_has_no_object(cluster: Cluster) -> None:
+    await cluster.enforce(validation("object.data.x == '1'"), rule={"operations": ["CREATE", "DELETE"]})
+    await cluster.effective()
+    assert (await cluster.create("a", {"x": "1"})).status == 201
+    reply = await cluster.api.delete(f"{cluster.maps}/a")
+    text = "expression 'object.data.x == '1'' resulted in error: no such key: data"
+    assert reply.message == cluster.refusal("a", text)
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "message"),
+    [
+        ({"matchConditions": [{"expression": "true"}]}, "matchConditions[0].name", "Required value"),
+        (
+            {"matchConditions": [{"name": "a", "expression": "true"}] * 2},
+            "matchConditions[1].name",
+            'Duplicate value: "a"',
+        ),
+        (
+            {"matchConditions": [{"name": "a", "expression": "variables.v"}]},
+            "matchConditions[0].expression",
+            "undeclared reference to 'variables'",
+        ),
+        (
+            {"variables": [{"name": "in", "expression": "1"}]},
+            "variables[0].name",
+            "must be a valid CEL identifier",
+        ),
+        (
+            {"auditAnnotations": [{"key": "a", "valueExpression": "1"}]},
+            "auditAnnotations[0].valueExpression",
+            "must evaluate to one of [string null_type] but got int",
+        ),
+        ({"paramKind": {"apiVersion": "v1"}}, "paramKind.kind", "Required value"),
+        (validation("params.x == 1"), "validations[0].expression", "undeclared reference to 'params'"),
+        (validation("request.foo == 1"), "validations[0].expression", "undefined field 'foo'"),
+        (validation("namespaceObject.foo == 1"), "validations[0].expression", "undefined field 'foo'"),
+        (validation("true", message="a\nb"), "validations[0].message", "must not contain line breaks"),
+        (
+            {"matchConstraints": {"resourceRules": [RULE | {"operations": ["*", "CREATE"]}]}},
+            "matchConstraints.resourceRules[0].operations",
+            "if '*' is present, must not specify other operations",
+        ),
+        (
+            {"matchConstraints": {"resourceRules": [RULE | {"scope": "X"}]}},
+            "matchConstraints.resourceRules[0].scope",
+            'Unsupported value: "X"',
+        ),
+    ],
+)
+async def test_what_is_no_policy(api: Api, prefix: str, more: Body, field: str, message: str) -> None:
+    spec = {"matchConstraints": {"resourceRules": [RULE]}, **validation("true"), **more}
+    reply = await api.post(POLICIES, {"metadata": {"name": prefix}, "spec": spec}, dryRun="All")
+    assert reply.status == 422, reply.body
+    (cause,) = reply.body["details"]["causes"]
+    assert cause["field"] == f"spec.{field}"
+    assert message in cause["message"]

@@ -13,6 +13,7 @@ from mco.api.meta.selectors import selector
 from mco.apiserver import errors
 from mco.apiserver.admission.matching import Review, matches
 from mco.apiserver.admission.policy import Denial, Policy
+from mco.apiserver.cel.authorization import Ask
 from mco.apiserver.cel.values import Failure
 from mco.apiserver.errors import StatusError
 from mco.apiserver.registry.catalog import Catalog
@@ -29,6 +30,7 @@ GROUP = "admissionregistration.k8s.io"
 POLICIES = f"validatingadmissionpolicies.{GROUP}"
 BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_UNCONFIGURED = "failed to configure policy"
 _log = Logger("mco.apiserver")
 
 
@@ -65,8 +67,8 @@ class Policies:
         except MCOError as error:
             _log.error("a policy cannot be used", name=name, error=str(error))
 
-    def check(self, review: Review) -> list[str]:
-        """Warnings. Raises StatusError for a denial."""
+    def check(self, review: Review, ask: Ask) -> list[str]:
+        """Warnings. `ask` answers questions about rights. Raises StatusError for a denial."""
         if review.group == GROUP:
             return []
         warnings: list[str] = []
@@ -77,7 +79,7 @@ class Policies:
             if not matches(binding["spec"].get("matchResources") or {}, review):
                 continue
             actions = binding["spec"].get("validationActions") or ()
-            for denial in self._denials(policy, binding, review):
+            for denial in self._denials(policy, binding, review, ask):
                 if "Deny" in actions:
                     raise _refusal(policy.name, name, denial, review)
                 if "Warn" in actions:
@@ -85,9 +87,9 @@ class Policies:
                     warnings.append(f"{text}'{name}': {denial.message}")
         return warnings
 
-    def _denials(self, policy: Policy, binding: Obj, review: Review) -> Iterator[Denial]:
+    def _denials(self, policy: Policy, binding: Obj, review: Review, ask: Ask) -> Iterator[Denial]:
         try:
-            if not policy.is_concerned(review, None):
+            if not policy.is_concerned(review, None, ask):
                 return
             found = list(self._params(policy, binding["spec"].get("paramRef"), review))
         except (Failure, LookupError) as error:
@@ -95,7 +97,7 @@ class Policies:
                 yield Denial(str(error.args[0]))
             return
         for params in found:
-            yield from policy.denials(review, params)
+            yield from policy.denials(review, params, ask)
 
     def _params(self, policy: Policy, ref: Mapping[str, Any] | None, review: Review) -> Iterator[Obj | None]:
         """Raises LookupError with the text of the refusal."""
@@ -109,9 +111,7 @@ class Policies:
         )
         if served is None:
             named = f"{kind['apiVersion']}, Kind={kind['kind']}"
-            raise LookupError(
-                f"failed to configure policy: failed to find resource referenced by paramKind: '{named}'"
-            )
+            raise LookupError(f"{_UNCONFIGURED}: failed to find resource referenced by paramKind: '{named}'")
         found = list(self._selected(served, ref, review))
         if not found and ref.get("parameterNotFoundAction") == "Deny":
             text = "no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -136,9 +136,8 @@ class Policies:
 
 
 def _refusal(policy: str, binding: str, denial: Denial, review: Review) -> StatusError:
-    message = (
-        f"ValidatingAdmissionPolicy '{policy}' with binding '{binding}' denied request: {denial.message}"
-    )
+    by = "" if denial.message.startswith(_UNCONFIGURED) else f" with binding '{binding}'"
+    message = f"ValidatingAdmissionPolicy '{policy}'{by} denied request: {denial.message}"
     refusal = errors.forbidden(review.resource, review.group, review.name, message)
     reason = denial.reason or "Invalid"
     details = {**refusal.details, "causes": [{"message": message}]}

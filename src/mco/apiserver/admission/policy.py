@@ -8,13 +8,22 @@ from typing import Any
 import msgspec
 
 from mco.apiserver.admission.matching import Review
-from mco.apiserver.cel import environment
-from mco.apiserver.cel.environment import Program
+from mco.apiserver.admission.types import NAMESPACE, REQUEST
+from mco.apiserver.cel import check, environment
+from mco.apiserver.cel.authorization import AUTHORIZER, RESOURCE, Ask, Question, authorizer
+from mco.apiserver.cel.declared import Declared
+from mco.apiserver.cel.environment import CompileError, Program
+from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import Failure
 
 Obj = dict[str, Any]
 
-_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+_KNOWN: Mapping[str, Declared | None] = {
+    "object": None,
+    "oldObject": None,
+    "request": REQUEST,
+    "namespaceObject": NAMESPACE,
+}
 
 
 class Denial(msgspec.Struct, frozen=True):
@@ -40,20 +49,36 @@ class Policy:
         self.constraints: Mapping[str, Any] = spec.get("matchConstraints") or {}
         self.param_kind: Mapping[str, str] | None = spec.get("paramKind")
         self.fails_closed = spec.get("failurePolicy", "Fail") == "Fail"
-        self._conditions = [compile_policy(one["expression"]) for one in spec.get("matchConditions") or ()]
+        known = Known(has_params=self.param_kind is not None)
+        self._conditions = [
+            compile_policy(one["expression"], known) for one in spec.get("matchConditions") or ()
+        ]
         self._variables: dict[str, Program] = {}
         for one in spec.get("variables") or ():
-            self._variables[one["name"]] = compile_policy(one["expression"], self._variables)
-        self._validations = [_validation(one, self._variables) for one in spec.get("validations") or ()]
+            program = self._variables[one["name"]] = compile_policy(one["expression"], known)
+            known = known.also(one["name"], program)
+        self._validations = [_validation(one, known) for one in spec.get("validations") or ()]
 
-    def is_concerned(self, review: Review, params: Obj | None) -> bool:
-        """Whether all match conditions hold. Raises Failure."""
-        values = _Values(review, params, {})
-        return all(values.of(condition) is True for condition in self._conditions)
+    def is_concerned(self, review: Review, params: Obj | None, ask: Ask) -> bool:
+        """Whether all match conditions hold; one that does not decides, even when others fail.
 
-    def denials(self, review: Review, params: Obj | None) -> Iterator[Denial]:
+        Raises Failure."""
+        values = _Values(review, params, {}, ask)
+        problem: Failure | None = None
+        for condition in self._conditions:
+            try:
+                if values.of(condition) is not True:
+                    return False
+            except Failure as failure:
+                text = f"expression '{condition.source}' resulted in error: {failure}"
+                problem = problem or Failure(text)
+        if problem is not None:
+            raise problem
+        return True
+
+    def denials(self, review: Review, params: Obj | None, ask: Ask) -> Iterator[Denial]:
         """What is wrong with the request."""
-        values = _Values(review, params, self._variables)
+        values = _Values(review, params, self._variables, ask)
         for validation in self._validations:
             try:
                 holds = values.of(validation.program)
@@ -69,13 +94,16 @@ class Policy:
 class _Values:
     """The variables of one evaluation; those of the policy are computed when an expression wants them."""
 
-    def __init__(self, review: Review, params: Obj | None, variables: Mapping[str, Program]) -> None:
+    def __init__(
+        self, review: Review, params: Obj | None, variables: Mapping[str, Program], ask: Ask
+    ) -> None:
         self._given = {
             "object": review.new,
             "oldObject": review.old,
             "request": _request(review),
             "params": params,
             "namespaceObject": review.namespace_object,
+            "authorizer": authorizer(ask, _requested(review)),
         }
         self._programs = variables
         self._known: dict[str, Any] = {}
@@ -85,7 +113,10 @@ class _Values:
             self._compute(name)
         needed = {**self._given, "variables": self._known}
         used = {node.name for node in program.checked.nodes() if node.kind == "ident"}
-        return program.run({k: v for k, v in needed.items() if k in used}).value
+        try:
+            return program.run({k: v for k, v in needed.items() if k in used}).value
+        except OutOfBudget:
+            raise Failure("operation cancelled: actual cost limit exceeded") from None
 
     def _compute(self, name: str) -> None:
         if name in self._known or name not in self._programs:
@@ -96,24 +127,58 @@ class _Values:
             raise Failure(f'composited variable "{name}" fails to evaluate: {failure}') from None
 
 
-def compile_policy(source: str, variables: Mapping[str, Program] | None = None) -> Program:
-    """Nothing is known of types but those of the policy's variables before it: an object may be of any kind.
+class Known(msgspec.Struct, frozen=True):
+    """What an expression may use besides the request: parameters, and the variables before it."""
 
-    Raises CompileError."""
-    types = {f"variables.{name}": _type_of(program) for name, program in (variables or {}).items()}
-    return environment.compile_expression(source, dict.fromkeys(_VARIABLES, "dyn") | types)
+    has_params: bool = False
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def also(self, name: str, program: Program) -> Known:
+        return Known(self.has_params, {**self.variables, name: _type_of(program)})
+
+
+def compile_policy(source: str, known: Known) -> Program:
+    """Raises CompileError."""
+    scope = dict(_KNOWN)
+    if known.has_params:
+        scope["params"] = None
+    if known.variables:
+        scope["variables"] = Declared("object", {name: Declared("dyn") for name in known.variables})
+    parsed = environment.parse(source)
+    found = check.follow(parsed, scope)
+    types = {name: declared.text if declared else "dyn" for name, declared in scope.items()}
+    types |= found.variables | {f"variables.{name}": kind for name, kind in known.variables.items()}
+    types |= {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE}
+    problems = check.report(found.problems, parsed, source)
+    try:
+        program = environment.compile_expression(source, types)
+    except CompileError as error:
+        raise CompileError("\n".join(dict.fromkeys((*problems, error.message)))) from None
+    if problems:
+        raise CompileError("\n".join(problems))
+    return program
+
+
+def _requested(review: Review) -> Question:
+    return Question(
+        group=review.group,
+        resource=review.resource,
+        subresource=review.subresource,
+        namespace=review.namespace,
+        name=review.name,
+    )
 
 
 def _type_of(program: Program) -> str:
     return program.kind if program.kind in ("bool", "int", "double", "string") else "dyn"
 
 
-def _validation(one: Mapping[str, Any], variables: Mapping[str, Program]) -> Validation:
+def _validation(one: Mapping[str, Any], known: Known) -> Validation:
     expression = one.get("messageExpression")
     return Validation(
-        compile_policy(one["expression"], variables),
+        compile_policy(one["expression"], known),
         (one.get("message") or "").strip(),
-        compile_policy(expression, variables) if expression else None,
+        compile_policy(expression, known) if expression else None,
         one.get("reason") or "",
     )
 

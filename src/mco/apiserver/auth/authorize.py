@@ -10,7 +10,8 @@ from mco.apiserver import errors
 from mco.apiserver.auth.bootstrap import GROUP
 from mco.apiserver.auth.roles import PolicyRule, Roles, parts
 from mco.apiserver.auth.rules import Attributes, allowed
-from mco.apiserver.auth.user import AUTHENTICATED, MASTERS, User
+from mco.apiserver.auth.user import AUTHENTICATED, MASTERS, User, account
+from mco.apiserver.cel.authorization import Question
 from mco.apiserver.http.request import Request, Target
 from mco.apiserver.registry.served import Served
 from mco.apiserver.watch.selection import parse_fields
@@ -21,6 +22,22 @@ Obj = dict[str, Any]
 def reason_of(roles: Roles, user: User, asked: Attributes) -> str:
     """Why the user may, or the empty text. What no rule and no role allows is refused."""
     return "built-in rules" if allowed(user, asked) else roles.reason(user, asked)
+
+
+def answer(roles: Roles, user: User, question: Question) -> str:
+    """To a question of an admission policy."""
+    if question.account is not None:
+        user = account(*question.account)
+    if question.path:
+        return reason_of(roles, user, Attributes(verb=question.verb, path=question.path))
+    whole = f"{question.resource}.{question.group}" if question.group else question.resource
+    asked = Attributes(
+        verb=question.verb,
+        resource=f"{whole}/{question.subresource}" if question.subresource else whole,
+        namespace=question.namespace,
+        name=question.name,
+    )
+    return roles.reason(user, asked) or reason_of(roles, user, asked)
 
 
 def require(request: Request, roles: Roles) -> None:

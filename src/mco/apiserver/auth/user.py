@@ -29,3 +29,9 @@ NOBODY = User(ANONYMOUS, frozenset({UNAUTHENTICATED}))
 
 def authenticated(name: str, groups: frozenset[str] | tuple[str, ...], token_id: str = "") -> User:
     return User(name, frozenset(groups) | {AUTHENTICATED}, token_id)
+
+
+def account(namespace: str, name: str) -> User:
+    """A service account."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return authenticated(f"system:serviceaccount:{namespace}:{name}", groups)

@@ -13,6 +13,7 @@ from mco.apiserver.cel.declared import Declared
 from mco.apiserver.cel.source import located
 from mco.apiserver.cel.syntax import Checked, Node
 
+_ROOTS = ("self", "oldSelf", "request", "namespaceObject", "variables")
 _TEXT = Declared("string")
 _NUMBER = Declared("int")
 
@@ -79,7 +80,7 @@ def _select(node: Node, scope: Scope, findings: Findings) -> Declared | None:
             findings.problems.append((node.id, f"type '{kind}' does not support field selection"))
     if node.test:
         return None
-    name = _dotted(node)
+    name = _dotted(node, scope)
     if found is not None and name:
         findings.variables[name] = found.text
     return found
@@ -91,13 +92,14 @@ def _field(node: Node, name: str, operand: Declared, findings: Findings) -> Decl
     return operand.fields.get(name)
 
 
-def _dotted(node: Node) -> str:
+def _dotted(node: Node, scope: Scope) -> str:
+    """As a name of a variable of the whole expression, or the empty text."""
     parts = []
     at: Node | None = node
     while at is not None and at.kind == "select":
         parts.append(at.name)
         at = at.target
-    if at is None or at.kind != "ident" or at.name not in ("self", "oldSelf"):
+    if at is None or at.kind != "ident" or at.name not in _ROOTS or at.name not in scope:
         return ""
     return ".".join([at.name, *reversed(parts)])
 

@@ -56,6 +56,11 @@ class Declared(msgspec.Struct):
         return self.kind
 
 
+def is_identifier(name: str) -> bool:
+    """Whether an expression can have a variable of that name."""
+    return bool(_NAME.match(name)) and name not in _RESERVED
+
+
 def escaped(name: str) -> str:
     """A field's name in rules, or the empty text for one that cannot be written in them."""
     if name in _RESERVED:

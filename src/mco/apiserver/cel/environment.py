@@ -24,7 +24,10 @@ except ImportError:  # Not built for every platform; the server then refuses def
 
 AVAILABLE = cel is not None
 _EXTENSIONS = ("two-var-comprehensions", "sets", "optional")
-VARIABLES = ("self", "oldSelf", "object", "oldObject", "request", "params", "namespaceObject", "variables")
+VARIABLES = (
+    *("self", "oldSelf", "object", "oldObject", "request", "params", "namespaceObject", "variables"),
+    "authorizer",
+)
 """What an expression may be given. Those that it may not use are refused by the check."""
 
 

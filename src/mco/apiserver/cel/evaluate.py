@@ -14,7 +14,7 @@ from mco.apiserver.cel.folds import choice, fold
 from mco.apiserver.cel.frame import Frame, Step
 from mco.apiserver.cel.operators import OPERATORS, entry
 from mco.apiserver.cel.syntax import Checked, Node
-from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe, TypeName, find
+from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe, Opaque, TypeName, find
 
 TYPES = {
     name: TypeName(name)
@@ -96,9 +96,11 @@ def _select(node: Node) -> Step:
     def step(frame: Frame) -> Any:
         value = operand(frame)
         frame.cost += 1
-        if not isinstance(value, dict | Maybe):
-            raise Failure(NO_OVERLOAD)
-        return entry(value, field)
+        if isinstance(value, dict | Maybe):
+            return entry(value, field)
+        if isinstance(value, Opaque) and field in value.fields:
+            return value.fields[field]
+        raise Failure(f"no such key: {field}" if value is None else NO_OVERLOAD)
 
     return test if node.test else step
 

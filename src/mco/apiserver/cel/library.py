@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mco.apiserver.cel import authorization as rights
 from mco.apiserver.cel import formatting, lists, network, numbers, text, urls, versions
 from mco.apiserver.cel.values import Implementation
 
@@ -67,6 +68,25 @@ FUNCTIONS: dict[str, tuple[Overload, ...]] = {
     "getPort": (_member(_URL, "string", urls.port),),
     "getEscapedPath": (_member(_URL, "string", urls.escaped_path),),
     "getQuery": (_member(_URL, "map<string,list<string>>", urls.query),),
+    "serviceAccount": (
+        _member(f"{rights.AUTHORIZER} string string", rights.AUTHORIZER, rights.service_account),
+    ),
+    "path": (_member(f"{rights.AUTHORIZER} string", rights.PATH, rights.path),),
+    "group": (_member(f"{rights.AUTHORIZER} string", rights.GROUP, rights.group),),
+    "resource": (_member(f"{rights.GROUP} string", rights.RESOURCE, rights.resource),),
+    "subresource": (_member(f"{rights.RESOURCE} string", rights.RESOURCE, rights.subresource),),
+    "namespace": (_member(f"{rights.RESOURCE} string", rights.RESOURCE, rights.namespace),),
+    "name": (_member(f"{rights.RESOURCE} string", rights.RESOURCE, rights.name),),
+    "fieldSelector": (_member(f"{rights.RESOURCE} string", rights.RESOURCE, rights.selected),),
+    "labelSelector": (_member(f"{rights.RESOURCE} string", rights.RESOURCE, rights.selected),),
+    "check": (
+        _member(f"{rights.PATH} string", rights.DECISION, rights.check),
+        _member(f"{rights.RESOURCE} string", rights.DECISION, rights.check),
+    ),
+    "allowed": (_member(rights.DECISION, "bool", rights.allowed),),
+    "reason": (_member(rights.DECISION, "string", rights.reason),),
+    "error": (_member(rights.DECISION, "string", rights.error),),
+    "errored": (_member(rights.DECISION, "bool", rights.errored),),
     "isQuantity": (_plain("string", "bool", numbers.is_quantity),),
     "quantity": (_plain("string", _QUANTITY, numbers.quantity),),
     "sign": (_plain(_QUANTITY, "int", numbers.sign),),

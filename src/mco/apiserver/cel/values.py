@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -47,11 +47,12 @@ NONE = Maybe()
 
 class Opaque(msgspec.Struct, frozen=True, eq=False):
     """A value of a type of Kubernetes, as `net.IP`. Equal ones have equal `content`, however they were
-    written; `shown` is what string() gives."""
+    written; `shown` is what string() gives; `fields` are those that can be selected."""
 
     kind: str
     content: Any
     shown: str = ""
+    fields: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Opaque) and (self.kind, self.content) == (other.kind, other.content)

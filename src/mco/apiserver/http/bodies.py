@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import yaml
 
+from mco.api.yaml import load_all
 from mco.apiserver import errors
 from mco.apiserver.http import protobuf
 from mco.apiserver.http.request import Request
@@ -32,16 +32,24 @@ async def decode_body(request: Request) -> Any:
     body = await request.body()
     try:
         value = decode(body)
-    except (msgspec.DecodeError, yaml.YAMLError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
         raise errors.bad_request(f"the body of the request cannot be decoded: {error}") from error
     if kind == protobuf.MEDIA_TYPE and value is None:
         raise errors.unsupported_media_type((JSON, YAML))
     return value
 
 
+def _yaml(body: bytes) -> Any:
+    """As the original reads it: `yes` is a text. Raises InvalidInput."""
+    documents = load_all(body, "the body")
+    if len(documents) != 1:
+        raise InvalidInput(f"the body has {len(documents)} documents, not one")
+    return documents[0]
+
+
 _DECODERS: dict[str, Callable[[bytes], Any]] = {
     JSON: msgspec.json.decode,
-    YAML: yaml.safe_load,
+    YAML: _yaml,
     protobuf.MEDIA_TYPE: protobuf.decode,
 }
 

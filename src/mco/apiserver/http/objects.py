@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from mco.apiserver import errors
 from mco.apiserver.admission.policies import review_of
 from mco.apiserver.auth import restriction
-from mco.apiserver.auth.authorize import check_grant
+from mco.apiserver.auth.authorize import answer, check_grant
 from mco.apiserver.core import Core
 from mco.apiserver.http import show
 from mco.apiserver.http.bodies import check_kind, decode_body, prune, repeated
@@ -18,7 +19,7 @@ from mco.apiserver.http.checks import check_delete, check_write
 from mco.apiserver.http.lists import Listing
 from mco.apiserver.http.options import form_of, number, selection_of
 from mco.apiserver.http.request import Request
-from mco.apiserver.http.respond import Answer, encode
+from mco.apiserver.http.respond import Answer
 from mco.apiserver.registry.served import Served
 from mco.apiserver.strategies.strategy import Writer
 from mco.apiserver.writes import patches
@@ -124,7 +125,7 @@ async def delete_object(core: Core, served: Served, request: Request) -> Answer:
     if served.group:
         details["group"] = served.group
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-    return encode(status)
+    return Answer(body=msgspec.json.encode(status), headers=_warnings(options.warnings))
 
 
 async def delete_collection(core: Core, served: Served, request: Request) -> Answer:
@@ -165,7 +166,7 @@ def write_options(core: Core, request: Request, asked: DeleteOptions | None = No
         review = review_of(core.store, served, new, old, subresource=subresource, writer=writer)
         extra = {name: list(values) for name, values in user.extra}
         review = msgspec.structs.replace(review, dry_run=is_dry, extra=extra)
-        warnings.extend(core.policies.check(review))
+        warnings.extend(core.policies.check(review, functools.partial(answer, core.roles, user)))
 
     return Options(writer, is_dry, admit, warnings)
 
@@ -189,10 +190,13 @@ def _answer(
     status: int = 200,
     warnings: Sequence[str] = (),
 ) -> Answer:
-    escaped = (text.replace('"', '\\"') for text in dict.fromkeys(warnings))
-    headers = tuple((b"warning", f'299 - "{text}"'.encode()) for text in escaped)
     body = show.one(served, data, form_of(request), core.now())
-    return Answer(status=status, body=body, headers=headers)
+    return Answer(status=status, body=body, headers=_warnings(warnings))
+
+
+def _warnings(texts: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
+    escaped = (text.replace('"', '\\"') for text in dict.fromkeys(texts))
+    return tuple((b"warning", f'299 - "{text}"'.encode()) for text in escaped)
 
 
 def _check_uid(served: Served, new: Any, old: Obj) -> None:

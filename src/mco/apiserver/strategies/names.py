@@ -74,7 +74,7 @@ def qualified_name_errors(key: str) -> list[str]:
         problems.append("name part must be non-empty")
     elif len(name) > 63:
         problems.append("name part must be no more than 63 characters")
-    elif not _QUALIFIED.match(name):
+    if not _QUALIFIED.match(name):
         problems.append(QUALIFIED_RULE)
     return problems
 

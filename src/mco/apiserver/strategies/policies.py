@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mco.api.schema import Schema, atomic, free, int64, mapping, string, struct, timestamp
 from mco.apiserver import errors
-from mco.apiserver.admission.policy import compile_policy
-from mco.apiserver.cel.environment import CompileError, Program
+from mco.apiserver.admission.policy import Known, compile_policy
+from mco.apiserver.cel.declared import is_identifier
+from mco.apiserver.cel.environment import CompileError
 from mco.apiserver.errors import Cause
+from mco.apiserver.strategies import names
+from mco.apiserver.strategies.matches import match_causes
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 
 _STRINGS = atomic(string())
@@ -116,9 +119,13 @@ class PolicyStrategy(Strategy):
             field = "spec.matchConstraints" + (".resourceRules" if spec.get("matchConstraints") else "")
             causes.append(errors.required(field))
         if not spec.get("validations") and not spec.get("auditAnnotations"):
-            text = "validations or auditAnnotations must be non-empty"
-            causes.append(errors.required("spec.validations", text))
-        return [*causes, *_expressions(spec)]
+            text = "validations or auditAnnotations must contain at least one item"
+            causes += [errors.required(f"spec.{word}", text) for word in ("validations", "auditAnnotations")]
+        kind = spec.get("paramKind")
+        if kind is not None:
+            causes += _param_kind(kind)
+        causes += match_causes(spec.get("matchConstraints") or {}, "spec.matchConstraints")
+        return [*causes, *_names(new["metadata"]["name"], spec), *_expressions(spec)]
 
 
 class BindingStrategy(Strategy):
@@ -133,8 +140,12 @@ class BindingStrategy(Strategy):
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         spec = new["spec"]
         causes: list[Cause] = []
-        if not spec.get("policyName"):
+        name = spec.get("policyName") or ""
+        if not name:
             causes.append(errors.required("spec.policyName"))
+        else:
+            problems = names.subdomain_errors(name)
+            causes += [errors.invalid_value("spec.policyName", name, problem) for problem in problems]
         actions = spec.get("validationActions") or []
         if not actions:
             causes.append(
@@ -152,13 +163,35 @@ class BindingStrategy(Strategy):
             )
             detail += "the API response and headers serves no purpose)"
             causes.append(errors.invalid_value("spec.validationActions", actions, detail))
-        ref = spec.get("paramRef")
-        if ref is not None and bool(ref.get("name")) == (ref.get("selector") is not None):
-            causes.append(errors.required("spec.paramRef", "one of name or selector must be specified"))
-        if ref is not None and ref.get("parameterNotFoundAction") not in ("Allow", "Deny"):
-            place = "spec.paramRef.parameterNotFoundAction"
-            causes.append(errors.required(place))
-        return causes
+        if (ref := spec.get("paramRef")) is not None:
+            causes += _param_ref(ref)
+        return [*causes, *match_causes(spec.get("matchResources") or {}, "spec.matchResources")]
+
+
+def _param_kind(kind: Obj) -> Iterator[Cause]:
+    version = kind.get("apiVersion") or ""
+    if not version:
+        yield errors.required("spec.paramKind.apiVersion")
+    elif version.count("/") > 1:
+        detail = f"unexpected GroupVersion string: {version}"
+        yield errors.invalid_value("spec.paramKind.apiVersion", version, detail)
+    if not kind.get("kind"):
+        yield errors.required("spec.paramKind.kind")
+
+
+def _param_ref(ref: Obj) -> Iterator[Cause]:
+    place, named, chosen = "spec.paramRef", bool(ref.get("name")), ref.get("selector") is not None
+    if named and chosen:
+        detail = "name and selector are mutually exclusive"
+        yield errors.forbidden_field(f"{place}.name", detail)
+        yield errors.forbidden_field(f"{place}.selector", detail)
+    elif not named and not chosen:
+        yield errors.required(place, "one of name or selector must be specified")
+    action = ref.get("parameterNotFoundAction")
+    if not action:
+        yield errors.required(f"{place}.parameterNotFoundAction")
+    elif action not in ("Allow", "Deny"):
+        yield errors.not_supported(f"{place}.parameterNotFoundAction", action, ("Deny", "Allow"))
 
 
 def _default_match(match: Obj) -> None:
@@ -170,35 +203,75 @@ def _default_match(match: Obj) -> None:
             rule.setdefault("scope", "*")
 
 
+def _names(policy: str, spec: Obj) -> Iterator[Cause]:
+    """Of match conditions, variables and audit annotations."""
+    for word, name in (("matchConditions", "name"), ("auditAnnotations", "key")):
+        seen: set[str] = set()
+        for index, one in enumerate(spec.get(word) or ()):
+            place, given = f"spec.{word}[{index}].{name}", one.get(name) or ""
+            judged = f"{policy}/{given}" if name == "key" else given
+            if not judged:
+                yield errors.required(place)
+                continue
+            for problem in names.qualified_name_errors(judged):
+                yield errors.invalid_value(place, judged, problem)
+            if given in seen:
+                yield errors.duplicate(place, given)
+            seen.add(given)
+    for index, one in enumerate(spec.get("variables") or ()):
+        place, given = f"spec.variables[{index}].name", one.get("name") or ""
+        if not given:
+            yield errors.required(place, "name is not specified")
+        elif not is_identifier(given):
+            yield errors.invalid_value(place, given, "must be a valid CEL identifier")
+
+
 def _expressions(spec: Obj) -> Iterator[Cause]:
     """What is wrong with the expressions of a policy."""
+    known = Known(has_params=spec.get("paramKind") is not None)
     for index, one in enumerate(spec.get("matchConditions") or ()):
-        yield from _expression(one.get("expression"), f"spec.matchConditions[{index}].expression", "bool", {})
-    variables: dict[str, Program] = {}
+        place = f"spec.matchConditions[{index}].expression"
+        yield from _expression(one.get("expression"), place, ("bool",), known)
     for index, one in enumerate(spec.get("variables") or ()):
         place = f"spec.variables[{index}].expression"
-        wrong = list(_expression(one.get("expression"), place, "", variables))
+        wrong = list(_expression(one.get("expression"), place, (), known))
         yield from wrong
         if not wrong:
-            variables[one.get("name", "")] = compile_policy(one["expression"], variables)
+            known = known.also(one.get("name", ""), compile_policy(one["expression"], known))
     for index, one in enumerate(spec.get("validations") or ()):
-        place = f"spec.validations[{index}]"
-        yield from _expression(one.get("expression"), f"{place}.expression", "bool", variables)
-        if one.get("messageExpression"):
-            where = f"{place}.messageExpression"
-            yield from _expression(one["messageExpression"], where, "string", variables)
-        if (reason := one.get("reason")) is not None and reason not in _REASONS:
-            yield errors.not_supported(f"{place}.reason", reason, _REASONS)
+        yield from _validation(one, f"spec.validations[{index}]", known)
+    for index, one in enumerate(spec.get("auditAnnotations") or ()):
+        place = f"spec.auditAnnotations[{index}].valueExpression"
+        yield from _expression(one.get("valueExpression"), place, ("string", "null_type"), known)
 
 
-def _expression(source: Any, place: str, kind: str, variables: Mapping[str, Program]) -> Iterator[Cause]:
+def _validation(one: Obj, place: str, known: Known) -> Iterator[Cause]:
+    yield from _expression(one.get("expression"), f"{place}.expression", ("bool",), known)
+    message, expression = one.get("message") or "", one.get("messageExpression") or ""
+    if message and not message.strip():
+        yield errors.invalid_value(f"{place}.message", message, "must be non-empty if specified")
+    elif "\n" in message.strip():
+        yield errors.invalid_value(f"{place}.message", message, "must not contain line breaks")
+    if expression and not expression.strip():
+        detail = "must be non-empty if specified"
+        yield errors.invalid_value(f"{place}.messageExpression", expression, detail)
+    elif expression:
+        yield from _expression(expression, f"{place}.messageExpression", ("string",), known)
+    if (reason := one.get("reason")) is not None and reason not in _REASONS:
+        yield errors.not_supported(f"{place}.reason", reason, _REASONS)
+
+
+def _expression(source: Any, place: str, kinds: tuple[str, ...], known: Known) -> Iterator[Cause]:
+    """`kinds` are the types that it may give, none of them: any."""
     if not (source or "").strip():
         yield errors.required(place, "expression is not specified")
         return
     try:
-        program = compile_policy(source, variables)
+        program = compile_policy(source, known)
     except CompileError as error:
         yield errors.invalid_value(place, source, f"compilation failed: {error.message}")
         return
-    if kind and program.kind != kind:
-        yield errors.invalid_value(place, source, f"must evaluate to {kind} but got {program.kind}")
+    kind = "null_type" if program.kind == "null" else program.kind
+    if kinds and kind not in kinds:
+        wanted = kinds[0] if len(kinds) == 1 else f"one of [{' '.join(kinds)}]"
+        yield errors.invalid_value(place, source, f"must evaluate to {wanted} but got {kind}")
