@@ -187,6 +187,16 @@ async def test_a_dry_run_evicts_nobody(api: Api, namespace: str) -> None:
     assert (await api.get(one)).status == 200
 
 
+@pytest.mark.only("embedded")
+async def test_who_waits_to_run_is_not_confused_with_another(api: Api, namespace: str) -> None:
+    """The real server says the same after ten seconds."""
+    one = await pod(api, namespace, "one", state=None)
+    reply = await _evict(api, one, preconditions={"uid": "11111111-1111-1111-1111-111111111111"})
+    assert (reply.status, reply.body["reason"]) == (409, "Conflict")
+    assert "the UID in the precondition" in reply.message
+    assert (await api.get(one)).status == 200
+
+
 async def test_an_eviction_keeps_its_preconditions(api: Api, namespace: str) -> None:
     one = await pod(api, namespace, "one")
     found: Body = (await api.get(one)).body["metadata"]

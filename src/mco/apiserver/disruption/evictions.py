@@ -9,7 +9,7 @@ import msgspec
 
 from mco.apiserver.disruption import status as statuses
 from mco.apiserver.disruption.budgets import Budgets
-from mco.apiserver.errors import StatusError, conflict
+from mco.apiserver.errors import StatusError
 from mco.apiserver.registry.served import Served
 from mco.apiserver.store.revision import Revision
 from mco.apiserver.writes.deletion import Deletion, Preconditions
@@ -33,7 +33,7 @@ class Evictions:
         self, served: Served, namespace: str, name: str, options: Options, asked: Deletion, policy: str
     ) -> None:
         """Raises StatusError 429 when a budget refuses, 500 when several are concerned, 404, 409."""
-        for _ in range(ATTEMPTS):
+        for left in reversed(range(ATTEMPTS)):
             current = self._writes.read(served, namespace, name)
             tied = await self._permit(current, options) and not asked.preconditions.resource_version
             wanted = _as_eviction(asked, options.writer.now)
@@ -43,9 +43,8 @@ class Evictions:
                 await self._deletions.delete(served, namespace, name, options, wanted, policy)
                 return
             except StatusError as error:
-                if error.code != 409 or not tied:
+                if error.code != 409 or not tied or not left:
                     raise
-        raise conflict(served.plural, served.group, name)
 
     async def _permit(self, current: Revision, options: Options) -> bool:
         """Whether the Pod may go because of the state that it is in, and only if it still is."""
