@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,9 @@ from mco.operator import process
 from mco.operator.objects import Installation
 from mco.pki import authority
 from mco.runtime.clock import SystemClock
+from mco.sim.library import Library
+from mco.sim.node import SimulatedNode
+from mco.sim.script import Script
 
 PATIENCE = 20.0
 
@@ -70,7 +74,10 @@ class Fleet:
         self.controllers = controllers
         self.server = server
         self.folder = folder
-        self.obedient: bool | str = True
+        self._obedient: bool | str = True
+        self._daemons: dict[str, SimulatedNode] = {}
+        self._lives: list[asyncio.Future[None]] = []
+        self._library = Library(client)
         self.moving: set[str] = set()
         self.most_moving = 0
         self.pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
@@ -78,12 +85,26 @@ class Fleet:
         self.reports = Informer(client, resources.MACHINE_CONFIG_NODES)
         self.configs = Informer(client, resources.MACHINE_CONFIGS)
         self._changed = asyncio.Event()
-        self._answers: set[asyncio.Task[None]] = set()
         for informer in (self.pools, self.reports, self.configs):
             informer.add_handler(lambda *_: self._changed.set())
         self.nodes.add_handler(self._node_changed)
 
-    def _node_changed(self, _: Node | None, node: Node | None) -> None:
+    @property
+    def obedient(self) -> bool | str:
+        return self._obedient
+
+    @obedient.setter
+    def obedient(self, value: bool | str) -> None:
+        self._obedient = value
+        for daemon in self._daemons.values():
+            daemon.script = self._script()
+
+    def _script(self) -> Script:
+        if isinstance(self._obedient, str):
+            return Script(brief=True, failing=1.0, failures=math.inf, reason=self._obedient, retry=PATIENCE)
+        return Script(brief=True, retry=PATIENCE)
+
+    def _node_changed(self, old: Node | None, node: Node | None) -> None:
         self._changed.set()
         if node is None:
             return
@@ -91,18 +112,23 @@ class Fleet:
         away = node.metadata.annotation(names.CURRENT_CONFIG) != desired
         (self.moving.add if away else self.moving.discard)(node.name)
         self.most_moving = max(self.most_moving, len(self.moving))
-        done = not away and node.metadata.annotation(names.STATE) == names.STATE_DONE
-        said = node.metadata.annotation(names.REASON) == self.obedient
-        if desired and self.obedient and not done and not said:
-            task = asyncio.get_running_loop().create_task(self._answer(node.name, desired))
-            self._answers.add(task)
-            task.add_done_callback(self._answers.discard)
+        if self._obedient:
+            self._daemon(node).saw_node(old, node)
 
-    async def _answer(self, name: str, desired: str) -> None:
-        annotations = {names.CURRENT_CONFIG: desired, names.STATE: names.STATE_DONE, names.REASON: ""}
-        if isinstance(self.obedient, str):
-            annotations = {names.STATE: names.STATE_DEGRADED, names.REASON: self.obedient}
-        await self.client.patch(resources.NODES, name, {"metadata": {"annotations": annotations}})
+    def _daemon(self, node: Node) -> SimulatedNode:
+        if node.name not in self._daemons:
+            recorded = node.metadata.annotation(names.CURRENT_CONFIG) or ""
+            daemon = SimulatedNode(
+                self.client, self._library, node.name, self._script(), SystemClock(), recorded=recorded
+            )
+            self._daemons[node.name] = daemon
+            self._lives.append(asyncio.ensure_future(daemon.live(lambda _: contextlib.nullcontext())))
+        return self._daemons[node.name]
+
+    async def end(self) -> None:
+        for life in self._lives:
+            life.cancel()
+        await asyncio.gather(*self._lives, return_exceptions=True)
 
     async def config(self, name: str, role: str = "worker", **spec: Any) -> None:
         """Creates or replaces a MachineConfig."""
@@ -230,6 +256,7 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
             await made.until(lambda: "worker" in made.pools.store, "installation")
             yield made
         finally:
+            await made.end()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -259,7 +259,7 @@ class SimulatedNode:
 
     async def _fail(self, config: str) -> None:
         self._failed[config] = self._failed.get(config, 0) + 1
-        await self._give_up(names.STATE_DEGRADED, f"simulated failure on the way to {config}")
+        await self._give_up(names.STATE_DEGRADED, self.script.reason)
 
     async def _give_up(self, state: str, text: str) -> None:
         announce.failure(self._reporter, self.name, state, text)

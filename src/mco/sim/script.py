@@ -40,7 +40,8 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """`brief`: a node that is told a config says at once that it is there, without anything in between.
     `failing`: the share of updates that fail, 0 to 1, each `failures` times. `drain` counts only where no
-    drain controller answers, in a rehearsal. `retry`: seconds between attempts."""
+    drain controller answers, in a rehearsal. `retry`: seconds between attempts. `reason`: what a node
+    says that failed."""
 
     seed: int = 1
     brief: bool = False
@@ -50,6 +51,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     failing: float = 0.0
     failures: float = 1
     retry: float = 1.0
+    reason: str = "simulated failure"
 
     def fate(self, node: str, config: str) -> Fate:
         source = random.Random(f"{self.seed}/{node}/{config}")
