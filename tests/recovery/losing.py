@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,24 +62,29 @@ class _Programs(FakePrograms):
             self._power.foreign = False
 
 
-def recorded(course: Course, stage: str, desired: str, folder: Path) -> Losses:
-    """Every loss from `stage` until the machine is asked to reboot, or has gone back."""
-    course.copy(stage, folder).close()
+@contextlib.contextmanager
+def recording(folder: Path) -> Iterator[tuple[FakeMachine, Losses]]:
+    """A machine that never reboots, and every loss from now on."""
     losses = Losses()
     power = PowerLoss(folder / "root", losses)
     machine = open_machine(folder, power)
     machine.host = Host(machine.root, _Programs(power, machine, folder))
+    try:
+        yield machine, losses
+    finally:
+        machine.close()
+
+
+def recorded(course: Course, stage: str, desired: str, folder: Path) -> Losses:
+    """Every loss from `stage` until the machine is asked to reboot, or has gone back."""
 
     def look(step: steps.AnyStep) -> None:
         if isinstance(step, steps.Reboot):
             raise Stopped
 
-    try:
+    course.copy(stage, folder).close()
+    with recording(folder) as (machine, losses), contextlib.suppress(Stopped):
         Recovery(machine, desired, before_step=look).run()
-    except Stopped:
-        pass
-    finally:
-        machine.close()
     return losses
 
 

@@ -15,7 +15,9 @@ from tests.daemon.everykind import plan
 from tests.recovery.course import Course
 from tests.recovery.killing import Kill, kills, tried
 
-_SHARE = 5
+pytestmark = pytest.mark.timeout(600)
+
+_SHARE = 7
 
 
 def test_every_kind_of_action_happens(course: Course) -> None:

@@ -13,7 +13,9 @@ from tests.daemon.everykind import NEW_NAME, OLD_NAME
 from tests.recovery.course import Course
 from tests.recovery.losing import WAYS, recorded, tried
 
-_SHARE = 19
+pytestmark = pytest.mark.timeout(600)
+
+_SHARE = 37
 
 
 @pytest.mark.parametrize(("stage", "towards"), WAYS)

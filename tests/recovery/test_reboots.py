@@ -16,6 +16,8 @@ from tests.daemon.everykind import NEW_NAME, OLD_NAME
 from tests.recovery.course import Course, Stopped, Unsynced, open_machine
 from tests.recovery.driver import Recovery
 
+pytestmark = pytest.mark.timeout(600)
+
 _ENTRIES = "/boot/loader/entries"
 
 

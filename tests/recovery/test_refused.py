@@ -18,6 +18,8 @@ from tests.recovery.course import Course, open_machine
 from tests.recovery.refusing import changes, failure, lasting, once
 from tests.smalldisk import fill, small_disk
 
+pytestmark = pytest.mark.timeout(600)
+
 _SHARE = 61
 
 
