@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.apiserver.cel.declared import Declared
+from mco.apiserver.cel.listcost import listed, sorting
+from mco.apiserver.cel.source import SORT_KEY
 from mco.apiserver.cel.syntax import Checked, Node
 
 PER_CALL = 1_000_000
@@ -97,6 +99,9 @@ class _Estimate:
         loop = self.of(condition).cost + self.of(step).cost
         cost = over.cost + begin.cost + over.size * loop + self.of(result).cost
         self._locals = outer
+        if step.name == "_?_:_" and step.args[0].name == SORT_KEY:
+            more, size = sorting(over.size)
+            return Sized(_bounded(cost + more), size)
         return Sized(_bounded(cost), 1 if initial.kind == "constant" else over.size)
 
     def _call(self, node: Node) -> Sized:
@@ -113,6 +118,8 @@ class _Estimate:
         scan = _scaled(first, _TEXT_FACTOR)
         kind = self._kinds.get(node.id, "dyn")
         result = 1 if kind in _SCALARS or kind.startswith(_OPAQUE) else UNBOUNDED
+        if (known := listed(node, first)) is not None:
+            return known
         match node.name:
             case "_&&_" | "_||_" | "dyn":
                 return int(node.name == "dyn"), first if node.name == "dyn" else 1
@@ -165,7 +172,9 @@ class _Estimate:
                 | "semver"
                 | "isSemver"
             ) if first > 1:
-                return scan, 1 if node.name.startswith("is") else first
+                return scan, 1 if node.name.startswith(
+                    "is"
+                ) else UNBOUNDED if node.name == "format" else first
         return 1, result
 
 
