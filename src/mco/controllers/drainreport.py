@@ -12,7 +12,6 @@ from mco.api import resources
 from mco.api.core import Node
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.meta import conditions as cond
-from mco.controllers.newest import Newest
 from mco.kube.client import Client
 from mco.kube.errors import ConflictError, NotFoundError
 from mco.kube.informer import Informer
@@ -29,7 +28,6 @@ class DrainReports:
         self._client = client
         self._reports = reports
         self._clock = clock
-        self._newest: Newest[MachineConfigNode] = Newest()
 
     async def drained(self, node: Node) -> None:
         """To be said as long as the update goes on, whoever was first."""
@@ -54,8 +52,7 @@ class DrainReports:
     async def _write(self, node: Node, *steps: Step, unless: str = "") -> None:
         """Nothing when condition `unless` is True. What was decided on an older list of conditions is
         refused, and decided again."""
-        cached = self._reports.store.get(node.name)
-        found = self._newest.of(cached) if cached is not None else None
+        found = self._reports.store.get(node.name)
         for _ in range(_ATTEMPTS):
             if found is None or cond.is_true(found.status.conditions, unless):
                 return
@@ -65,10 +62,9 @@ class DrainReports:
                 return
             body = {"metadata": {"resourceVersion": found.metadata.resource_version}, "status": status}
             try:
-                answer = await self._client.patch(
+                await self._client.patch(
                     resources.MACHINE_CONFIG_NODES, node.name, body, subresource="status"
                 )
-                self._newest.wrote(answer)
                 return
             except NotFoundError:
                 return

@@ -54,6 +54,10 @@ class Explainer:
     def tell(self, pool: str, waits: Waits) -> None:
         self._told[pool] = waits
 
+    def forget(self, name: str) -> None:
+        """The node's report is gone."""
+        self._said.pop(name, None)
+
     async def reconcile(self, pool: str) -> float | None:
         """Comes back for reports that their daemons wrote at the same time."""
         waits = self._told.get(pool)
@@ -65,8 +69,6 @@ class Explainer:
 
     def _wrong(self, name: str, waits: Waits) -> bool:
         report = self._reports.store.get(name)
-        if report is None:
-            self._said.pop(name, None)
         if report is None or not waits.told(name):
             return False
         why = waits.waiting.get(name)

@@ -81,10 +81,12 @@ class Controllers:
             explainer.tell(pool, waits)
             explaining.enqueue(pool)
 
-        def said(_: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
+        def said(old: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
             if new is not None:
                 pool = new.spec.pool.name
                 explaining.enqueue(NO_POOL if pool == names.NOT_YET_SET else pool)
+            elif old is not None:
+                explainer.forget(old.name)
 
         node = NodeController(self._client, self.caches, self._events, self._clock, explain)
         self._add_rollout(node)
