@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mco.lab import paths, settings
+from mco.lab.kubernetes import node
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,7 @@ def _settings() -> tuple[int, ...]:
     held = _shared().get("settings", {})
     return tuple(
         held[name]["original"] if name in held else int(Path("/proc/sys", *name.split(".")).read_text())
-        for name in settings.RAISED
+        for name in (*settings.RAISED, *node.SETTINGS)
     )
 
 

@@ -22,15 +22,23 @@ _log = Logger("mco.fleet")
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 _STABLE_SECONDS = 30.0
 _STOP_SECONDS = 10.0
-_DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 
 
 class Component(msgspec.Struct, frozen=True):
-    """`argv` follows `mco`; output goes to `log`."""
+    """`argv` is its command line, after `mco` where it is this program; output goes to `log`. `patience` is
+    how many seconds it has for its end after a SIGTERM."""
 
     name: str
     argv: tuple[str, ...]
     log: Path
+    ours: bool = True
+    patience: float = _STOP_SECONDS
+
+    def command(self) -> list[str]:
+        """Another's program may hang when what it needs ends before it, as all do when their parent is
+        killed."""
+        dies = ["setpriv", "--pdeathsig", "TERM" if self.ours else "KILL"]
+        return [*dies, *(program() if self.ours else ()), *self.argv]
 
 
 def program() -> list[str]:
@@ -67,9 +75,7 @@ class Supervisor:
         """One life of the process; its exit code."""
         with self.component.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *_DIE_WITH_PARENT,
-                *program(),
-                *self.component.argv,
+                *self.component.command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -79,7 +85,7 @@ class Supervisor:
         try:
             return await process.wait()
         finally:
-            await asyncio.shield(_stop(process))
+            await asyncio.shield(_stop(process, self.component.patience))
 
 
 @contextlib.asynccontextmanager
@@ -95,13 +101,13 @@ async def running(components: Iterable[Component]) -> AsyncIterator[list[Supervi
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def _stop(process: asyncio.subprocess.Process, patience: float) -> None:
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGTERM)
     try:
-        await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+        await asyncio.wait_for(process.wait(), patience)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

@@ -9,15 +9,15 @@ import socket
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 from mco.api import bootstraptokens, names, resources
-from mco.base.errors import Conflict, MCOError, Unavailable
+from mco.base.errors import Conflict, MCOError
 from mco.configserver.tokens import new_token
 from mco.fleet import commands
-from mco.fleet.components import Supervisor, last_lines, running
+from mco.fleet.components import running
 from mco.fleet.instance import Instance, Ports
 from mco.fleet.patience import patiently
+from mco.fleet.starting import exists, listening, ready, until
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.errors import AlreadyExists
@@ -26,9 +26,7 @@ from mco.pki import authority as pki
 from mco.pki import files, kubeconfig
 from mco.runtime.clock import SystemClock
 
-_PATIENCE = 30.0
 _PORT_PATIENCE = 5.0
-_ATTEMPTS = 3
 _POLL = 0.03
 _IDENTITIES = ("operator", "controller", "configserver")
 TOKEN_LIFETIME = timedelta(hours=24)
@@ -79,12 +77,12 @@ async def control_plane(instance: Instance, address: str, settle: float) -> Asyn
         commands.config_server(instance, ports, address, server),
     )
     async with running([first]) as (api_server,):
-        await _until(_exists(instance.kubeconfig), api_server)
+        await until(exists(instance.kubeconfig), api_server)
         async with Client(load(instance.kubeconfig), user_agent="mco-up") as client:
-            await _until(_ready(client), api_server)
+            await until(ready(client), api_server)
             async with running(others) as (operator, _, config_server):
-                await _until(_installed(client), operator)
-                await _until(_listening(address, ports.config), config_server)
+                await until(_installed(client), operator)
+                await until(listening(address, ports.config), config_server)
                 yield ControlPlane(instance, ports, address, client)
 
 
@@ -126,40 +124,6 @@ def _is_free(address: str, port: int) -> bool:
     return True
 
 
-async def _until(condition: AsyncIterator[bool], supervisor: Supervisor) -> None:
-    """Waits for a component that is starting; there is nothing yet that could be watched."""
-    name, trouble = supervisor.component.name, f"is not ready after {_PATIENCE:g} s"
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE):
-            async for reached in condition:
-                if reached:
-                    return
-                if supervisor.failures >= _ATTEMPTS:
-                    trouble = f"does not start: it {supervisor.trouble}, {supervisor.failures} times in a row"
-                    break
-                await asyncio.sleep(_POLL)
-    said = "\n".join(last_lines(supervisor.component.log))
-    raise Unavailable(
-        f"{name} {trouble}",
-        path=str(supervisor.component.log),
-        hint=f"it said last:\n{said}" if said else "",
-    )
-
-
-async def _exists(path: Path) -> AsyncIterator[bool]:
-    while True:
-        yield path.exists()  # noqa: ASYNC240 - one stat of a local file
-
-
-async def _ready(client: Client) -> AsyncIterator[bool]:
-    while True:
-        try:
-            await client.request("GET", "/readyz")
-            yield True
-        except MCOError:
-            yield False
-
-
 async def _installed(client: Client) -> AsyncIterator[bool]:
     """The worker pool is the last object that the operator makes."""
     while True:
@@ -167,16 +131,6 @@ async def _installed(client: Client) -> AsyncIterator[bool]:
             await client.get(resources.MACHINE_CONFIG_POOLS, names.WORKER)
             yield True
         except MCOError:
-            yield False
-
-
-async def _listening(address: str, port: int) -> AsyncIterator[bool]:
-    while True:
-        try:
-            _, writer = await asyncio.open_connection(address, port)
-            writer.close()
-            yield True
-        except OSError:
             yield False
 
 

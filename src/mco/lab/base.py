@@ -34,19 +34,22 @@ _CONTAINED = (
 )
 
 
+PACKAGES = (
+    "ca-certificates",
+    "dbus",
+    "iproute2",
+    "openssh-server",
+    "python3",
+    "systemd",
+    "systemd-sysv",
+)
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """What the base root is made of; `mirror` is empty for mmdebstrap's own choice."""
 
     suite: str = "bookworm"
-    packages: tuple[str, ...] = (
-        "ca-certificates",
-        "dbus",
-        "iproute2",
-        "openssh-server",
-        "python3",
-        "systemd",
-        "systemd-sysv",
-    )
+    packages: tuple[str, ...] = PACKAGES
     # Nobody reads manuals in a machine: a quarter of the size.
     excluded: tuple[str, ...] = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
     mirror: str = ""
@@ -58,9 +61,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(recipe)).hexdigest()[:12]
 
 
-def recipe_from_environment() -> Recipe:
-    """`MCO_DEBIAN_MIRROR` names another mirror; the result is the same."""
-    return Recipe(mirror=os.environ.get("MCO_DEBIAN_MIRROR", ""))
+def recipe_from_environment(packages: Sequence[str] = ()) -> Recipe:
+    """Of the ordinary root with `packages` besides. `MCO_DEBIAN_MIRROR` names another mirror; the result is
+    the same."""
+    return Recipe(
+        packages=tuple(sorted({*PACKAGES, *packages})), mirror=os.environ.get("MCO_DEBIAN_MIRROR", "")
+    )
 
 
 async def build(recipe: Recipe, progress: Progress) -> Path:

@@ -32,11 +32,29 @@ def scope_name(tag: str, number: int) -> str:
     return f"{_PREFIX}{tag}-{number}.scope"
 
 
-def paths_for(tag: str, number: int) -> tuple[Path, ...]:
-    """The folders of a machine's group, one per hierarchy; none of them is made here."""
+def paths_for(tag: str, number: int, *, controllers: bool = False) -> tuple[Path, ...]:
+    """The folders of a machine's group, one per hierarchy that systemd uses, or with `controllers` in every
+    one; none of them is made here."""
     if host_has_systemd():
         return tuple(mount / "system.slice" / scope_name(tag, number) for mount, _ in _hierarchies())
-    return tuple(mount / own.lstrip("/") / f"{_PREFIX}{tag}-{number}" for mount, own in _hierarchies())
+    hierarchies = [*_hierarchies(), *(_controllers() if controllers else ())]
+    return tuple(mount / own.lstrip("/") / f"{_PREFIX}{tag}-{number}" for mount, own in hierarchies)
+
+
+def _controllers() -> list[tuple[Path, str]]:
+    """The v1 hierarchies of resource controllers, as `_hierarchies`."""
+    own = {frozenset(names.split(",")): path for names, path in _own_groups()}
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, after = line.partition(" - ")
+        kind, _, options = after.split(maxsplit=2)
+        if kind == "cgroup":
+            found += [
+                (Path(fields.split()[4]), path)
+                for names, path in own.items()
+                if names <= {*options.split(",")} and not any(name.startswith("name=") for name in names)
+            ]
+    return found
 
 
 def _hierarchies() -> list[tuple[Path, str]]:
@@ -69,6 +87,10 @@ def make(paths: Sequence[Path]) -> None:
     remove(paths)
     for path in paths:
         path.mkdir()
+        # A cpuset begins empty, and nothing can run in it.
+        for name in ("cpuset.cpus", "cpuset.mems"):
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                (path / name).write_text((path.parent / name).read_text())
 
 
 def members(paths: Sequence[Path]) -> set[int]:

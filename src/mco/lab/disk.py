@@ -4,6 +4,7 @@
         base, image     links to the read-only layers
         upper, work     what the machine has written
         boot            the boot partition, mounted on /boot
+        volumes         folders that are mounted over some of the root's, by their path
         lab             mounted read-only on /lab: command line and network of this boot
         provisioned     there once Ignition has finished
         console.log, ignition.log
@@ -14,6 +15,7 @@ The whole is only ever mounted in mount namespaces of our own (`launch.py`).
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,6 +35,10 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lab(self) -> Path:
         return self.folder / "lab"
+
+    def volume(self, inside: str) -> Path:
+        """Of the folder `inside` of the machine."""
+        return self.folder / "volumes" / inside.strip("/").replace("/", "-")
 
     @property
     def console(self) -> Path:
@@ -64,7 +70,7 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
             open_to_all(self.folder / name)
 
     def erase(self) -> None:
-        for name in ("upper", "work", "boot", "lab"):
+        for name in ("upper", "work", "boot", "lab", "volumes"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         for name in ("base", "image", "provisioned"):
             (self.folder / name).unlink(missing_ok=True)
@@ -84,9 +90,13 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
             (self.folder / name).readlink() for name in ("base", "image") if (self.folder / name).is_symlink()
         }
 
-    def prepare_boot(self, network_unit: str) -> None:
-        """Plays the boot loader. Raises HostError if there is nothing to boot."""
+    def prepare_boot(self, files: Mapping[str, bytes], volumes: Sequence[str]) -> None:
+        """Plays the boot loader; `files` are what the place where the machine stands gives it. Raises
+        HostError if there is nothing to boot."""
         line = bootloader.command_line(bootloader.choose(self.boot))
         (self.lab / "cmdline").write_text(f"{line}\n", errors="surrogateescape")
-        (self.lab / "host0.network").write_text(network_unit)
+        for name, data in files.items():
+            (self.lab / name).write_bytes(data)
+        for inside in volumes:
+            self.volume(inside).mkdir(parents=True, exist_ok=True)
         open_to_all(self.lab)

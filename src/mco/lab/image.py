@@ -16,6 +16,7 @@ import msgspec
 
 from mco.lab import paths
 from mco.lab.locks import Lock
+from mco.lab.shape import ORDINARY, Shape
 
 # The command line that the boot loader chose (`bootloader.py`). Nothing can be bound below /proc from
 # outside.
@@ -108,20 +109,22 @@ _ENABLED = (
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
     """`units` are the systemd units that the image brings besides, as name to text: those of the daemon.
-    All of them are enabled at first boot."""
+    All of them are enabled at first boot, and those of packages that the shape names."""
 
     units: Mapping[str, str] = msgspec.field(default_factory=dict)
+    shape: Shape = ORDINARY
 
     def files(self) -> dict[str, str]:
         units = {f"/usr/lib/systemd/system/{name}": text for name, text in self.units.items()}
-        preset = "".join(f"enable {name}\n" for name in (*_ENABLED, *sorted(self.units)))
+        enabled = (*_ENABLED, *self.shape.units, *sorted(self.units))
+        preset = "".join(f"enable {name}\n" for name in enabled)
         # Ignition's own preset is 20-ignition.preset, and the first match decides.
         presets = {"/usr/lib/systemd/system-preset/50-lab.preset": f"{preset}disable *\n"}
-        return {**_FILES, **units, **presets}
+        return {**_FILES, **self.shape.files, **units, **presets}
 
     def links(self) -> dict[str, str]:
         masks = {f"/etc/systemd/system/{name}": "/dev/null" for name in _MASKED}
-        return {**_LINKS, **masks}
+        return {**_LINKS, **self.shape.links, **masks}
 
     @property
     def key(self) -> str:

@@ -21,6 +21,7 @@ from mco.lab.kept import Kept
 from mco.lab.ledger import Bridge, Folder, Ledger, Settings
 from mco.lab.locks import Lock, purpose
 from mco.lab.machine import Machine, Site
+from mco.lab.shape import ORDINARY, Shape
 
 # A holder says what it holds the lock for just after it has got it.
 _SETTLE_SECONDS = 0.5
@@ -49,14 +50,21 @@ class Lab:
         """For what the caller makes besides machines: folders, processes."""
         return self._site.ledger
 
-    def machine(self, name: str, source: Source | None, *, arguments: str = "") -> Machine:
+    def machine(
+        self,
+        name: str,
+        source: Source | None,
+        *,
+        arguments: str = "",
+        files: Mapping[str, bytes] | None = None,
+    ) -> Machine:
         """A machine of this name, the same disk as before if there is one. `source` is where its first boot
         gets its config, None for a machine without any; `arguments` are added to its first kernel command
-        line."""
+        line; `files` are in its folder /lab, by name."""
         paths.check_name(name, "machine")
         if name in self.machines:
             raise Conflict(f'machine "{name}" exists already', subject=f"machine/{name}")
-        machine = Machine(self._site, name, self._number(name), self._disk(name), source, arguments)
+        machine = Machine(self._site, name, self.number(name), self._disk(name), source, arguments, files)
         self.machines[name] = machine
         return machine
 
@@ -74,7 +82,8 @@ class Lab:
     def _disk(self, name: str) -> Disk:
         return Disk(folder=self._data / "machines" / name)
 
-    def _number(self, name: str) -> int:
+    def number(self, name: str) -> int:
+        """Counts from 0, and is the machine's for good: its addresses follow from it."""
         if name not in self._kept.machines:
             self._kept = msgspec.structs.replace(self._kept, machines=(*self._kept.machines, name))
             kept.write(self._folder, self._kept)
@@ -98,6 +107,7 @@ async def open_lab(
     data: Path,
     *,
     units: Mapping[str, str] | None = None,
+    shape: Shape = ORDINARY,
     throw_away: bool = False,
     listen: Listener = _ignore,
     progress: Callable[[str], None] = lambda _: None,
@@ -105,9 +115,9 @@ async def open_lab(
     """Prepares the host for machines and puts it back afterwards, on every way out.
 
     `data` holds the machines' disks and is kept unless `throw_away`; `units` are systemd units of the
-    image, by name. `progress` gets lines for a person, `listen` the machines' events. At the end machines
-    that still run are shut down in order, or killed if their disks are thrown away. Raises Conflict if the
-    instance runs already.
+    image, by name; `shape` is what makes machines more than ordinary ones. `progress` gets lines for a
+    person, `listen` the machines' events. At the end machines that still run are shut down in order, or
+    killed if their disks are thrown away. Raises Conflict if the instance runs already.
     """
     lock = await _lock(instance)
     folder = lock.path.parent
@@ -116,8 +126,9 @@ async def open_lab(
         await in_thread(cleanup.clean, ledger, progress)
         await in_thread(cleanup.sweep, progress)
         try:
-            root = await base.build(base.recipe_from_environment(), progress)
-            lab = await in_thread(_prepare, instance, data, ledger, root, units or {}, throw_away, listen)
+            root = await base.build(base.recipe_from_environment(shape.packages), progress)
+            layer = image.Layer(units=units or {}, shape=shape)
+            lab = await in_thread(_prepare, instance, data, ledger, root, layer, throw_away, listen)
             try:
                 yield lab
             finally:
@@ -152,7 +163,7 @@ def _prepare(
     data: Path,
     ledger: Ledger,
     root: Path,
-    units: Mapping[str, str],
+    wanted: image.Layer,
     throw_away: bool,
     listen: Listener,
 ) -> Lab:
@@ -164,12 +175,12 @@ def _prepare(
         ledger.add(Folder(path=str(data)))
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     ledger.add(Settings(instance=str(folder / cleanup.LOCK)))
-    settings.raise_for(folder / cleanup.LOCK)
+    settings.raise_for(folder / cleanup.LOCK, wanted.shape.settings)
     tag = paths.instance_tag(instance)
     bridge = network.bridge_name(tag)
     ledger.add(Bridge(name=bridge))
     net = network.create(bridge, own.subnet, [other.subnet for other in kept.others(folder)])
-    layer, program = image.build(image.Layer(units=units)), opt.build(root)
+    layer, program = image.build(wanted), opt.build(root)
     uses = (root, layer, program.program, program.site)
     cache.use(*uses)
     own = msgspec.structs.replace(own, subnet=net.subnet, uses=tuple(str(path) for path in uses))
@@ -182,6 +193,7 @@ def _prepare(
         base=root,
         image=layer,
         program=program,
+        shape=wanted.shape,
         ledger=ledger,
         listen=listen,
     )

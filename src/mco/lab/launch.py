@@ -15,6 +15,7 @@ from mco.lab import cgroups
 from mco.lab.commands import PATH
 from mco.lab.disk import Disk
 from mco.lab.opt import Program
+from mco.lab.shape import Shape
 
 # Where a machine's disk is mounted. Every part of the path is open to all, because the engine drops to the
 # user's id to write into a home folder; the machine's own folder is not.
@@ -57,6 +58,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     bridge: str
     program: Program
+    shape: Shape
 
 
 def on_disk(disk: Disk, argv: Sequence[str]) -> list[str]:
@@ -106,6 +108,9 @@ def _nspawn(launch: Launch) -> list[str]:
         f"--bind-ro={_escape(launch.disk.lab)}:/lab",
         f"--bind-ro={_escape(launch.program.program)}:/opt/mco",
         f"--bind-ro={_escape(launch.program.site)}:/opt/mco/site-packages",
+        *(f"--bind-ro={_escape(path)}:{inside}" for inside, path in launch.shape.binds.items()),
+        *(f"--bind={_escape(launch.disk.volume(inside))}:{inside}" for inside in launch.shape.volumes),
+        *launch.shape.options,
     ]
 
 

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,7 @@ from mco.lab.network import Network, delete_link
 from mco.lab.notify import NotifySocket
 from mco.lab.opt import Program
 from mco.lab.record import Record
+from mco.lab.shape import Shape
 
 _REBOOT = 133  # what nspawn exits with when the machine asks for a reboot
 _RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)  # between attempts to get a config
@@ -40,6 +41,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     base: Path
     image: Path
     program: Program
+    shape: Shape
     ledger: Ledger
     listen: Listener
 
@@ -50,7 +52,14 @@ class Machine:
     again."""
 
     def __init__(
-        self, site: Site, name: str, number: int, disk: Disk, source: Source | None, arguments: str = ""
+        self,
+        site: Site,
+        name: str,
+        number: int,
+        disk: Disk,
+        source: Source | None,
+        arguments: str = "",
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
         self.name = name
         self.address = site.network.machine_address(number)
@@ -62,7 +71,8 @@ class Machine:
         self._number = number
         self._source = source
         self._arguments = arguments
-        self._groups = cgroups.paths_for(site.tag, number)
+        self._files = {"host0.network": site.network.unit(number).encode(), **(files or {})}
+        self._groups = cgroups.paths_for(site.tag, number, controllers=site.shape.controllers)
         self._entry = Cgroup(paths=tuple(str(group) for group in self._groups))
         self._task: asyncio.Task[None] | None = None
         self._restart = True
@@ -116,7 +126,7 @@ class Machine:
         """One boot from start to end; answers whether there is another."""
         self._site.ledger.add(self._entry)
         await in_thread(self._make_room)
-        self.disk.prepare_boot(self._site.network.unit(self._number))
+        self.disk.prepare_boot(self._files, self._site.shape.volumes)
         self.boots += 1
         self._set(State.BOOTING, "")
         code = await self._run()
@@ -163,6 +173,7 @@ class Machine:
             scope=cgroups.scope_name(self._site.tag, self._number),
             bridge=self._site.network.bridge,
             program=self._site.program,
+            shape=self._site.shape,
         )
 
     @property

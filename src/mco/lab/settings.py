@@ -8,6 +8,7 @@ ended.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,8 @@ import msgspec
 from mco.lab import paths
 from mco.lab.locks import Lock, is_held
 
-# A machine takes 8 inotify instances, 16 with a kubelet: at the default of 128 the ninth one hangs at boot.
+# The least that is needed. A machine takes 8 inotify instances, 16 with a kubelet: at the default of 128 the
+# ninth one hangs at boot.
 RAISED = {"fs.inotify.max_user_instances": 8192}
 
 
@@ -30,14 +32,15 @@ class _Shared(msgspec.Struct, frozen=True, kw_only=True):
     users: tuple[str, ...]  # paths of the instances' locks
 
 
-def raise_for(lock: Path) -> None:
-    """Takes a share for the instance whose lock is `lock`."""
+def raise_for(lock: Path, exact: Mapping[str, int]) -> None:
+    """Takes a share for the instance whose lock is `lock`. `exact` are settings that its machines would
+    change themselves, with their values: set before, they are put back too."""
     with _guard():
         shared = _read() or _Shared(boot_id=_boot_id(), settings={}, users=())
         settings = dict(shared.settings)
-        for name, value in RAISED.items():
+        for name, value in {**RAISED, **exact}.items():
             current = int(_file(name).read_text())
-            if current < value:
+            if current < value or (name in exact and current != value):
                 settings.setdefault(name, _Setting(original=current, raised=value))
         users = (*_living(shared.users, str(lock)), str(lock))
         _write(_Shared(boot_id=shared.boot_id, settings=settings, users=users))

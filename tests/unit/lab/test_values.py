@@ -18,6 +18,7 @@ from mco.lab.firstboot import Source
 from mco.lab.image import Layer
 from mco.lab.network import MACHINES, Network
 from mco.lab.opt import Program
+from mco.lab.shape import Shape
 
 
 def test_the_pointer_names_server_authority_and_the_machines_token() -> None:
@@ -128,7 +129,10 @@ def test_folders_with_colons_reach_nspawn_escaped() -> None:
             scope="x.scope",
             bridge="b",
             program=program,
+            shape=Shape(binds={"/opt/x": Path("/cache/x:y")}, volumes=("/var/lib/x",)),
         )
     )
     assert "--bind=/data/a\\:b/boot:/boot" in argv
+    assert "--bind-ro=/cache/x\\:y:/opt/x" in argv
+    assert "--bind=/data/a\\:b/volumes/var-lib-x:/var/lib/x" in argv
     assert "/data/a:b" in argv  # for the shell, which needs no escape

@@ -1,0 +1,1 @@
+"""A real Kubernetes on this host: its programs, how they are started, and machines that are its nodes."""
