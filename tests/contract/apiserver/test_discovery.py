@@ -94,3 +94,8 @@ async def test_a_document_changes_its_address_with_its_content(api: Api, prefix:
 )
 async def test_what_is_not_there_is_not_discovered(api: Api, path: str) -> None:
     assert (await api.get(path)).status == 404
+
+
+async def test_openapi_v2_in_json(api: Api) -> None:
+    reply = await api.get("/openapi/v2")
+    assert (reply.status, reply.body["swagger"], reply.body["info"]["title"]) == (200, "2.0", "Kubernetes")

@@ -29,7 +29,8 @@ def describe(catalog: Catalog, request: Request) -> Answer | None:
     """The answer for `/openapi/v3`, the documents below it and `/openapi/v2`; None for another path."""
     path = request.target.path.rstrip("/")
     if path == _OLD:
-        if _OLD_MEDIA not in request.headers.get("accept", ""):
+        # Clients write the media type in two ways, with `.v1.0` and with `@v1.0`.
+        if "proto-openapi.spec.v2" not in request.headers.get("accept", ""):
             info = {"title": "Kubernetes", "version": "v1"}
             return encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}})
         return Answer(body=_OLD_DOCUMENT, content_type=_OLD_MEDIA)
