@@ -30,7 +30,7 @@ from mco.sim.library import Library
 from mco.sim.node import SimulatedNode
 from mco.sim.script import Script
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class HandClock:
