@@ -6,7 +6,7 @@ everything else comes with the pre-images of what it will touch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, assert_never
 
@@ -258,15 +258,10 @@ def _ssh_keys(host: Host, action: plan.SetSSHKeys) -> Prepared | None:
         _log.info("no such user, SSH keys not written", user=action.user)
         return None
     keys = tuple(key.strip() for key in action.keys)
-    images = [capture(host.root, place) for place in _ssh_places(host, path)]
+    # A socket in there, as ssh makes them, cannot be kept: only what is really replaced is looked at.
+    places = dict.fromkeys((path, *host.ssh.replaced(action.user)))
+    images = [capture(host.root, place) for place in places]
     return Prepared(lambda: _done(host.ssh.write(action.user, keys)), images)
-
-
-def _ssh_places(host: Host, path: str) -> Iterable[str]:
-    """The key file, and all of a `.ssh` that may be replaced because somebody else owns it."""
-    folder = path.rpartition("/.ssh/")[0] + "/.ssh"
-    found = [place for place, status in host.root.walk(folder) if not status.is_dir and place != path]
-    return (path, *found)
 
 
 def _password(host: Host, action: plan.SetPasswordHash) -> Prepared | None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from mco.base.errors import InvalidInput
 from mco.host.accounts import Accounts, User
-from mco.host.root import Root
+from mco.host.root import Root, Stat
 
 KEYS_FILE = ".ssh/authorized_keys.d/ignition"
+_FOLDERS = ("/.ssh", "/.ssh/authorized_keys.d")
 
 
 class AuthorizedKeys:
@@ -23,6 +24,18 @@ class AuthorizedKeys:
         """None when the machine has no such user, which is no error for keys."""
         found = self._accounts.find(user)
         return None if found is None else f"{found.home.rstrip('/')}/{KEYS_FILE}"
+
+    def replaced(self, user: str) -> tuple[str, ...]:
+        """Everything that `write` takes away because it is not the user's: nearly always nothing. What is
+        below something comes before it."""
+        found = self._accounts.find(user)
+        if found is None:
+            return ()
+        for folder in _FOLDERS:
+            place = f"{found.home.rstrip('/')}{folder}"
+            if _is_foreign(self._root.stat(place), found):
+                return tuple(path for path, _ in self._root.walk(place))[::-1]
+        return ()
 
     def write(self, user: str, keys: Sequence[str]) -> bool:
         """Replaces the user's keys, one per line; none makes an empty file. False when there is no such user.
@@ -47,12 +60,14 @@ class AuthorizedKeys:
 
 
 def _own_folders(home: Root, user: User) -> None:
-    folder = ""
-    for name in KEYS_FILE.split("/")[:-1]:
-        folder = f"{folder}/{name}"
+    for folder in _FOLDERS:
         status = home.stat(folder)
-        if status is not None and not (status.is_dir and status.uid == user.uid):
+        if _is_foreign(status, user):
             home.remove_tree(folder)
             status = None
         if status is None:
             home.mkdir(folder, 0o700, (user.uid, user.gid))
+
+
+def _is_foreign(status: Stat | None, user: User) -> bool:
+    return status is not None and not (status.is_dir and status.uid == user.uid)
