@@ -10,8 +10,9 @@ import asyncio
 import ssl
 from urllib.parse import urlencode
 
+from mco.lab.kubernetes.controlplane import MASTERS
 from tests.kube.scripted import Answer, Asked, Wire
-from tests.servers.real import ADMIN, MASTERS, RealServer
+from tests.servers.real import ADMIN, RealServer
 
 _PIECE = 1 << 16
 

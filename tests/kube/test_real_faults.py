@@ -19,11 +19,12 @@ from mco.kube.client import Client
 from mco.kube.config import Cluster, Material, User, load
 from mco.kube.errors import Unauthorized
 from mco.kube.informer import Informer, Start
+from mco.lab.kubernetes.controlplane import MASTERS
 from mco.pki import files
 from mco.pki.authority import Pair
 from tests.kube.between import Passage, in_turn
 from tests.kube.scripted import Answer, Asked, Journal, ScriptedServer, Wire, scripted
-from tests.servers.real import ADMIN, MASTERS, RealServer
+from tests.servers.real import ADMIN, RealServer
 
 # The client library says that it is closed before its TLS connections are.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mco.lab.kubernetes.programs import ASSETS, Programs, servers_folder
+
 ROOT = Path(__file__).parents[2]
 REQUIRED = "MCO_REQUIRE_SERVERS"
 """Set where a missing server is a failure and no reason to skip."""
@@ -16,11 +18,14 @@ VERSION = "MCO_SERVERS_VERSION"
 
 
 class Assets(msgspec.Struct, frozen=True):
-    """`controllers`, the kube-controller-manager, is missing in a foreign KUBEBUILDER_ASSETS."""
+    """The programs, kube-apiserver and etcd at least."""
 
-    apiserver: Path
-    etcd: Path
-    controllers: Path | None
+    programs: Programs
+
+    @property
+    def has_controllers(self) -> bool:
+        """A foreign KUBEBUILDER_ASSETS has no kube-controller-manager."""
+        return "kube-controller-manager" not in self.programs.lacking()
 
 
 def find() -> Assets:
@@ -28,18 +33,16 @@ def find() -> Assets:
     if (found := located()) is not None:
         return found
     lacking = "no real kube-apiserver: install Go 1.26 and run `make servers`, or set KUBEBUILDER_ASSETS"
-    if os.environ.get("KUBEBUILDER_ASSETS"):
+    if os.environ.get(ASSETS):
         lacking = f"KUBEBUILDER_ASSETS has no kube-apiserver or no etcd: {_folder()}"
     return absent(lacking)
 
 
 def located() -> Assets | None:
-    folder = _folder()
-    apiserver, etcd = folder / "kube-apiserver", folder / "etcd"
-    controllers = folder / "kube-controller-manager"
-    if apiserver.exists() and etcd.exists():
-        return Assets(apiserver, etcd, controllers if controllers.exists() else None)
-    return None
+    programs = Programs(_folder())
+    if {"kube-apiserver", "etcd"} & set(programs.lacking()):
+        return None
+    return Assets(programs)
 
 
 def absent(reason: str) -> Assets:
@@ -59,7 +62,5 @@ def version() -> str:
 
 
 def _folder() -> Path:
-    if given := os.environ.get("KUBEBUILDER_ASSETS"):
-        return Path(given)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "mco" / "servers" / version()
+    given = os.environ.get(ASSETS)
+    return Path(given) if given else servers_folder() / version()

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mco.lab.kubernetes.controlplane import MASTERS, ControlPlane
 from mco.pki import authority, files, kubeconfig
-from mco.pki.authority import Authority
+from mco.runtime.clock import SystemClock
 from tests.servers.assets import Assets, absent
 from tests.servers.child import Child
 
-MASTERS = "system:masters"
 ADMIN = "mco:admin"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 CONTROLLERS = (
@@ -41,8 +41,17 @@ class RealServer:
         self._assets = assets
         self._durable = durable
         self.folder = folder
-        self.port, self._etcd_port, self._peer_port = _free_ports(3)
-        self.authority = _write_keys(folder)
+        self.port, etcd_port, peer_port = _free_ports(3)
+        self._plane = ControlPlane(
+            programs=assets.programs,
+            folder=folder,
+            address="127.0.0.1",
+            port=self.port,
+            etcd_port=etcd_port,
+            peer_port=peer_port,
+            services="10.0.0.0/24",
+        )
+        self.authority = authority.load_or_create(files.private_folder(folder), "tests", datetime.now(UTC))
         self.renew_certificate()
         self.kubeconfig = folder / "kubeconfig"
         files.write(self.kubeconfig, self.mint_kubeconfig(ADMIN, MASTERS))
@@ -67,9 +76,7 @@ class RealServer:
 
     def renew_certificate(self) -> None:
         """Another serving certificate of the same authority; a server that starts takes it."""
-        serving = self.authority.server("apiserver", ["127.0.0.1", "localhost"], datetime.now(UTC))
-        files.write(self.folder / "apiserver.key", serving.key)
-        files.write(self.folder / "apiserver.crt", serving.certificate)
+        self._plane.write_keys(self.authority, ["127.0.0.1", "localhost"], SystemClock())
 
     def client_context(self, user: str, *groups: str) -> ssl.SSLContext:
         """For connections as that user."""
@@ -82,49 +89,15 @@ class RealServer:
         return context
 
     def start(self) -> None:
-        self._etcd = Child(
-            [
-                str(self._assets.etcd),
-                "--data-dir=etcd",
-                "--name=test",
-                f"--listen-client-urls={self._etcd_url}",
-                f"--advertise-client-urls={self._etcd_url}",
-                f"--listen-peer-urls=http://127.0.0.1:{self._peer_port}",
-                f"--initial-advertise-peer-urls=http://127.0.0.1:{self._peer_port}",
-                f"--initial-cluster=test=http://127.0.0.1:{self._peer_port}",
-                *(() if self._durable else ("--unsafe-no-fsync",)),
-            ],
-            self.folder / "etcd.log",
-        )
-        self._etcd.until(lambda: _answers(self._etcd_port))
+        fast = () if self._durable else ("--unsafe-no-fsync",)
+        self._etcd = Child(self._plane.etcd(*fast), self.folder / "etcd.log")
+        self._etcd.until(lambda: _answers(self._plane.etcd_port))
         self.start_apiserver()
 
     def start_apiserver(self) -> None:
-        self._apiserver = Child(
-            [
-                str(self._assets.apiserver),
-                f"--etcd-servers={self._etcd_url}",
-                f"--secure-port={self.port}",
-                "--bind-address=127.0.0.1",
-                "--cert-dir=.",
-                "--tls-cert-file=apiserver.crt",
-                "--tls-private-key-file=apiserver.key",
-                "--client-ca-file=ca.crt",
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--service-account-key-file=accounts.crt",
-                "--service-account-signing-key-file=accounts.key",
-                "--authorization-mode=Node,RBAC",
-                "--enable-bootstrap-token-auth",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                # Nobody here makes service accounts, or takes the taint from a new node that is ready.
-                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-                "--enable-admission-plugins=NodeRestriction",
-                "--allow-privileged",
-                # Watches end with it at once: nobody waits for a load balancer.
-                "--shutdown-delay-duration=0s",
-            ],
-            self.folder / "apiserver.log",
-        )
+        # Nobody here makes service accounts, or takes the taint from a new node that is ready.
+        alone = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+        self._apiserver = Child(self._plane.apiserver(alone), self.folder / "apiserver.log")
         self._apiserver.until(self._is_ready)
 
     def stop_apiserver(self, *, kill: bool = False) -> None:
@@ -147,20 +120,11 @@ class RealServer:
         """Runs kube-controller-manager from now on, if it does not yet."""
         if self._controllers is not None:
             return
-        if self._assets.controllers is None:
+        if not self._assets.has_controllers:
             absent("no kube-controller-manager in KUBEBUILDER_ASSETS; unset it and run `make servers`")
-        self._controllers = Child(
-            [
-                str(self._assets.controllers),
-                "--kubeconfig=kubeconfig",
-                f"--controllers={','.join(CONTROLLERS)}",
-                "--leader-elect=false",
-                "--kube-api-qps=500",
-                "--kube-api-burst=1000",
-                "--secure-port=0",
-            ],
-            self.folder / "controllers.log",
-        )
+        few = f"--controllers={','.join(CONTROLLERS)}"
+        command = self._plane.controller_manager(self.kubeconfig, few)
+        self._controllers = Child(command, self.folder / "controllers.log")
 
     def restart_controllers(self) -> None:
         """They learn what kinds there are when they start, and then every half a minute."""
@@ -175,12 +139,8 @@ class RealServer:
         self.stop_apiserver()
         self.start_apiserver()
 
-    @property
-    def _etcd_url(self) -> str:
-        return f"http://127.0.0.1:{self._etcd_port}"
-
     def _etcd_call(self, method: str, body: object) -> None:
-        request = urllib.request.Request(f"{self._etcd_url}/v3/{method}", json.dumps(body).encode())
+        request = urllib.request.Request(f"{self._plane.etcd_url}/v3/{method}", json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=10) as response:
             response.read()
 
@@ -207,15 +167,6 @@ def real_server(assets: Assets, folder: Path) -> Iterator[RealServer]:
         yield server
     finally:
         server.stop()
-
-
-def _write_keys(folder: Path) -> Authority:
-    now = datetime.now(UTC)
-    signer = authority.load_or_create(files.private_folder(folder), "tests", now)
-    accounts = signer.client("accounts", [], now)
-    files.write(folder / "accounts.key", accounts.key)
-    files.write(folder / "accounts.crt", accounts.certificate)
-    return signer
 
 
 def _free_ports(count: int) -> list[int]:
