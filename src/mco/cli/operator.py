@@ -11,22 +11,39 @@ from mco.cli.options import kubeconfig_option, leader_elect_option, log_level_op
 
 @click.command()
 @kubeconfig_option()
-@click.option("--apiserver-url", required=True, help="The API server's URL as machines reach it.")
+@click.option(
+    "--apiserver-url",
+    default="",
+    help="The API server's URL as machines reach it; found in the cluster if left out.",
+)
 @click.option(
     "--ca",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    required=True,
-    help="PEM bundle that machines trust the API server by.",
+    help="PEM bundle that machines trust the API server by; goes with --apiserver-url.",
+)
+@click.option(
+    "--images-json",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the image that the other components run; without it, somebody else runs them.",
 )
 @leader_elect_option
 @log_level_option
 def command(
-    kubeconfig: Path | None, apiserver_url: str, ca: Path, leader_elect: bool, log_level: str
+    kubeconfig: Path | None,
+    apiserver_url: str,
+    ca: Path | None,
+    images_json: Path | None,
+    leader_elect: bool,
+    log_level: str,
 ) -> None:
-    """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node.
+    """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node, and in a cluster
+    the other components.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
+    if bool(apiserver_url) != (ca is not None):
+        raise click.UsageError("--apiserver-url and --ca belong together")
+
     import asyncio
     from functools import partial
 
@@ -35,18 +52,27 @@ def command(
     from mco.kube.config import load
     from mco.kube.leader.run import lead
     from mco.operator import process
+    from mco.operator.endpoint import Endpoint, discover
     from mco.operator.objects import Installation
+    from mco.payload import operands
     from mco.runtime import logging, version
     from mco.runtime.clock import SystemClock
     from mco.runtime.supervise import supervise
 
     logging.configure(log_level)
-    installation = Installation(server=apiserver_url, ca=ca.read_bytes(), version=version.RAW)
     cluster = load(kubeconfig)
     clock = SystemClock()
+    image = operands.read_images(images_json) if images_json else ""
+    given = Endpoint(server=apiserver_url, authorities=ca.read_bytes()) if ca else None
 
     async def work(client: Client) -> None:
-        await process.run(client, installation, clock)
+        endpoint = given or await discover(client, cluster)
+        installation = Installation(server=endpoint.server, ca=endpoint.authorities, version=version.RAW)
+        parts = {"installation": partial(process.run, client, installation, clock)}
+        if image:
+            wanted = operands.load(operands.Setting(image=image, server=endpoint.server))
+            parts["components"] = partial(operands.keep, client, wanted, clock)
+        await supervise(parts, signals=False)
 
     async def run() -> None:
         async with Client(cluster, user_agent="mco-operator") as client:

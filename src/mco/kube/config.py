@@ -195,6 +195,15 @@ def resolve(config: Kubeconfig, context: str = "") -> Cluster:
     )
 
 
+def only_cluster(config: Kubeconfig) -> tuple[str, bytes]:
+    """URL and authorities of a kubeconfig that names one cluster and nobody who uses it, as kubeadm's
+    cluster-info. Raises InvalidInput for any other one."""
+    if len(config.clusters) != 1:
+        raise InvalidInput(f"the kubeconfig names {len(config.clusters)} clusters", path=config.source)
+    (entry,) = config.clusters.values()
+    return str(entry.body.get("server", "")), _material(entry, "certificate-authority").read()
+
+
 def parse(text: bytes, source: Path) -> Kubeconfig:
     """One kubeconfig. Raises InvalidInput with the file when it is none."""
     documents = load_all(text, str(source))

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mco.api.crds import DEFINITIONS
-from mco.api.policies import POLICIES
 from mco.api.yaml import load_all
 from mco.payload.generate import FOLDER, HEADING, documents, stray, text, write
 
@@ -22,13 +20,6 @@ def test_a_file_is_up_to_date(name: str) -> None:
 
 def test_nothing_is_left_over() -> None:
     assert stray(FOLDER) == []
-
-
-def test_files_have_the_run_level_names_of_the_original() -> None:
-    """spec/operator.md 1.15, spec/controllerconfig.md 2."""
-    found = sorted(path.name for path in (FOLDER / "manifests").glob("*.crd.yaml"))
-    assert found == sorted(f"0000_80_machine-config_01_{kind.plural}.crd.yaml" for kind in DEFINITIONS)
-    assert len(list((FOLDER / "policies").iterdir())) == 2 * len(POLICIES)
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))

@@ -1,0 +1,113 @@
+"""The components that the operator runs, as manifests filled in for one cluster, and what keeps them so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mco.base.errors import InvalidInput, MCOError
+from mco.kube.backoff import Backoff
+from mco.kube.client import Client
+from mco.kube.wholes import Wholes
+from mco.payload import manifest
+from mco.payload.apply import Outcome, Pace, Step, apply
+from mco.payload.graph import Mode
+from mco.payload.image import NAME as IMAGE
+from mco.payload.manifest import Manifest
+from mco.payload.source.metadata import SERVER
+from mco.runtime import version
+from mco.runtime.clock import Clock
+from mco.runtime.logging import Logger
+
+_log = Logger("mco.operator")
+
+LOOK_AGAIN = 30.0
+"""Seconds between two looks at what runs."""
+_PACE = Pace(attempts=1)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """`image` runs every component; `server` is the API server's URL as machines reach it."""
+
+    image: str
+    server: str
+
+
+class _Images(msgspec.Struct, rename="camel"):
+    machine_config_operator: str
+    release_version: str
+
+
+def read_images(path: Path) -> str:
+    """The image for the components, from the file that the payload's ConfigMap is mounted as. Raises
+    InvalidInput when it is not of this version: then the operator was replaced and its file was not, or the
+    other way around, and the next look will find both."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=_Images)
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"could not parse images.json bytes: {error}", path=str(path)) from error
+    if found.release_version != version.RAW:
+        found_version = f'refusing to read images.json version "{found.release_version}"'
+        text = f'{found_version}, operator version "{version.RAW}"'
+        raise InvalidInput(text, path=str(path), hint="the payload is being applied; it is read again")
+    return found.machine_config_operator
+
+
+def with_image(body: Any, image: str) -> Any:
+    """A manifest with another image in the place of the payload's own."""
+    if isinstance(body, str):
+        return body.replace(IMAGE, image)
+    if isinstance(body, Mapping):
+        return {key: with_image(value, image) for key, value in body.items()}
+    return [with_image(item, image) for item in body] if isinstance(body, list) else body
+
+
+def load(setting: Setting) -> list[Manifest]:
+    """In the order in which the operator needs them."""
+    folder = resources.files("mco.payload") / "operands"
+    files = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+    return [_filled(found, setting) for found in manifest.read(files)]
+
+
+async def keep(client: Client, operands: Sequence[Manifest], clock: Clock) -> None:
+    """Applies them, and again what somebody changes or removes, until cancelled."""
+    objects, backoff = Wholes(client), Backoff(first=1.0, longest=LOOK_AGAIN)
+    while True:
+        wait = LOOK_AGAIN
+        try:
+            await apply(operands, objects, Mode.INITIALIZING, clock, _tell, pace=_PACE)
+            backoff.reset()
+        except MCOError as error:
+            wait = backoff.next()
+            _log.warning("components not applied", error=str(error), again_in=round(wait, 2))
+        await clock.sleep(wait)
+
+
+def _filled(found: Manifest, setting: Setting) -> Manifest:
+    body = with_image(found.body, setting.image)
+    pod = body["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    if pod.get("hostNetwork"):
+        container["env"] += _address(setting.server)
+    if found.identity.name == SERVER:
+        container["args"].append(f"--apiserver-url={setting.server}")
+    return msgspec.structs.replace(found, body=body)
+
+
+def _address(server: str) -> list[dict[str, str]]:
+    """What a Pod takes for the API server's address, in place of the Service's."""
+    parts = urlsplit(server)
+    return [
+        {"name": "KUBERNETES_SERVICE_HOST", "value": parts.hostname or ""},
+        {"name": "KUBERNETES_SERVICE_PORT", "value": str(parts.port or 443)},
+    ]
+
+
+def _tell(step: Step) -> None:
+    if step.outcome is not Outcome.UNCHANGED:
+        _log.info("component applied", object=str(step.manifest.identity), outcome=step.outcome)

@@ -1,0 +1,1 @@
+"""What the manifests say, once, in Python: `mco.payload.generate` writes them from here."""
