@@ -58,12 +58,13 @@ def lasts(found: Certificate, now: datetime) -> bool:
 
 class NodeIdentity:
     """Finds or makes the kubeconfig of the node called `name`. `machine_id` goes with every request: a name
-    that another living machine has is not given away."""
+    that another living machine has is not given away. `enrolled`: this process has made a key."""
 
     def __init__(self, root: Root, name: str, machine_id: str, clock: Clock) -> None:
         self._root = root
         self._name = name
         self._machine_id = machine_id
+        self.enrolled = False
         self._clock = clock
 
     async def obtain(self, *, fresh: bool = False) -> Cluster:
@@ -124,6 +125,7 @@ class NodeIdentity:
         # Here and not above: an idle daemon does without everything that makes keys.
         from mco.daemon import enrolment
 
+        self.enrolled = True
         raw = await enrolment.enrol(client, cluster, self._root, self._name, self._machine_id)
         self._root.write(names.NODE_KUBECONFIG_FILE, raw, mode=0o600, dir_mode=0o755)
         self._root.remove(enrolment.KEY_FILE)

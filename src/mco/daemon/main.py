@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 import msgspec
@@ -43,13 +45,18 @@ STOP_SECONDS = 590.0
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """`kubeconfig` given: that identity is used as it is and none is asked for. `node_name` empty: the
-    machine's host name."""
+    machine's host name. `lean`: a new certificate ends the run with Enrolled."""
 
     root: Path = Path("/")
     kubeconfig: Path | None = None
     node_name: str = ""
     register_node: bool = False
+    lean: bool = False
     agent: AgentSettings = AgentSettings()
+
+
+class Enrolled(MCOError):
+    """The node has a new certificate, and this process much in its memory that only the making of it took."""
 
 
 class Daemon:
@@ -75,6 +82,8 @@ class Daemon:
                 identity = NodeIdentity(self._host.root, name, self._host.machine_id(), self._clock)
                 cluster = await self._identify(identity)
                 while True:
+                    if identity.enrolled and self._options.lean:
+                        raise Enrolled("the node has a new certificate")
                     try:
                         cluster = await self._session(name, identity, cluster)
                     except Unauthorized as error:
@@ -163,10 +172,12 @@ async def _flushed(events: Recorder) -> None:
 
 
 def start(options: Options) -> None:
-    """Blocks until SIGTERM or SIGINT."""
+    """Blocks until SIGTERM or SIGINT. A new certificate starts the program again, as the same process."""
     host = open_host(options.root)
     try:
-        asyncio.run(_start(host, options))
+        asyncio.run(_start(host, msgspec.structs.replace(options, lean=True)))
+    except Enrolled:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     finally:
         host.close()
 
@@ -180,11 +191,12 @@ async def _start(host: Host, options: Options) -> None:
         await supervise(parts, grace=STOP_SECONDS)
     except PartFailed as failed:
         # What a person can do about it stands in the cause.
+        if not isinstance(failed.__cause__, Enrolled):
+            notifier.stopping()
         if isinstance(failed.__cause__, MCOError):
             raise failed.__cause__ from None
         raise
-    finally:
-        notifier.stopping()
+    notifier.stopping()
 
 
 def first_boot(root: Path) -> bool:
