@@ -20,6 +20,11 @@ from mco.cli.options import Seconds, instance_option
     help="N nodes without machines, which say and decide what the daemon does.",
 )
 @click.option(
+    "--kubernetes",
+    is_flag=True,
+    help="A real Kubernetes: control plane and kubelets that `make servers` builds, our payload on it.",
+)
+@click.option(
     "--tour", is_flag=True, help="Roll the examples over them, show the proof, leave nothing behind."
 )
 @click.option(
@@ -29,7 +34,13 @@ from mco.cli.options import Seconds, instance_option
     "--settle", type=Seconds(), default=0.0, show_default=True, help="Seconds of quiet before rendering."
 )
 def command(
-    name: str, machines: int | None, simulate: int, tour: bool, directories: bool, settle: float
+    name: str,
+    machines: int | None,
+    simulate: int,
+    kubernetes: bool,
+    tour: bool,
+    directories: bool,
+    settle: float,
 ) -> None:
     """Start everything on this machine: API server, operator, controllers, config server, and machines.
 
@@ -45,6 +56,8 @@ def command(
 
     if tour and simulate:
         raise click.UsageError("a tour shows what is in the machines: --simulate has none")
+    if kubernetes and (simulate or tour or directories or settle):
+        raise click.UsageError("--kubernetes goes with --name and --machines only")
     from mco.fleet.screen import open_screen
     from mco.fleet.up import Wish, up
     from mco.runtime import logging
@@ -55,6 +68,7 @@ def command(
         name=name,
         machines=machines if machines is not None else int(not simulate),
         simulate=simulate,
+        kubernetes=kubernetes,
         tour=tour,
         directories=directories,
         settle=settle,

@@ -19,6 +19,7 @@ from mco.fleet.control import ControlPlane, control_plane
 from mco.fleet.folders import open_folders
 from mco.fleet.hosts import Hosts, Machine
 from mco.fleet.instance import Instance, folder_of, tour_folder_of
+from mco.fleet.kubernetes import cluster
 from mco.fleet.real import RealHosts
 from mco.fleet.screen import Screen
 from mco.fleet.view import FleetView
@@ -31,12 +32,14 @@ EDGE = "edge"
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asked for. `simulate`: nodes without machines, beside the machines. `settle` is in
-    seconds; `stay` keeps it running until a signal."""
+    """What somebody asked for. `simulate`: nodes without machines, beside the machines. `kubernetes`: a real
+    one in place of the embedded API server; its control plane has a machine besides. `settle` is in seconds;
+    `stay` keeps it running until a signal."""
 
     name: str = "default"
     machines: int = 1
     simulate: int = 0
+    kubernetes: bool = False
     tour: bool = False
     directories: bool = False
     settle: float = 0.0
@@ -47,6 +50,9 @@ async def up(wish: Wish, screen: Screen) -> bool:
     """Runs until it is interrupted, or the tour has ended; True when everything is as it was asked for."""
     with _folder(wish) as folder:
         instance = Instance(wish.name, folder)
+        cluster.check(instance, wanted=wish.kubernetes)
+        if wish.kubernetes:
+            return await cluster.up(instance, wish.machines, screen)
         news = News()
         async with (
             _hosts(wish, instance, screen, news.tell) as hosts,

@@ -80,8 +80,10 @@ After=network-online.target lab-images.service containerd.service
 StartLimitIntervalSec=0
 
 [Service]
+EnvironmentFile=/lab/kubelet
 ExecStart=/usr/local/bin/kubelet --config={_CONFIG} --kubeconfig={KUBECONFIG} \
---bootstrap-kubeconfig={_BOOTSTRAP_KUBECONFIG} --cert-dir=/var/lib/kubelet/pki
+--bootstrap-kubeconfig={_BOOTSTRAP_KUBECONFIG} --cert-dir=/var/lib/kubelet/pki \
+--register-with-taints=${{TAINTS}}
 Restart=always
 RestartSec=1
 
@@ -160,9 +162,23 @@ def shape(programs: Programs, images: Path) -> Shape:
     )
 
 
-def files(number: int, kubeconfig: bytes, ca: bytes) -> dict[str, bytes]:
-    """What the node with this number finds in /lab. `kubeconfig` has a bootstrap token; `ca` is PEM."""
-    return {"bootstrap-kubelet.conf": kubeconfig, "ca.crt": ca, "cni.conflist": _network(number)}
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node finds where it stands. `kubeconfig` has a bootstrap token, `ca` is PEM, `taints` as the
+    kubelet has them on its command line."""
+
+    number: int
+    kubeconfig: bytes
+    ca: bytes
+    taints: str = ""
+
+    def files(self) -> dict[str, bytes]:
+        """By name in /lab."""
+        return {
+            "bootstrap-kubelet.conf": self.kubeconfig,
+            "ca.crt": self.ca,
+            "cni.conflist": _network(self.number),
+            "kubelet": f"TAINTS={self.taints}\n".encode(),
+        }
 
 
 def _network(number: int) -> bytes:
