@@ -10,6 +10,7 @@ from mco.daemon.context import Context
 from mco.plan.node import steps
 from mco.plan.node.observation import Observation
 from mco.runtime.logging import Logger
+from mco.runtime.memory import give_back
 
 _log = Logger("mco.daemon.rest")
 
@@ -84,7 +85,8 @@ class Resting:
     async def _units(self, config: str, seen: Observation) -> tuple[str, ...]:
         """Names of the units that an idle node looks after. Everything else about the config is let go of."""
         context = self._context
-        if context.memory.idle is None or context.memory.idle[0] != config:
+        arrived = context.memory.idle is None or context.memory.idle[0] != config
+        if arrived:
             if config not in context.configs.found:
                 await context.fetch(config, joining=seen.disk.initial is not None)
             units = observe.enabled_units(context.target(config)) if config in context.configs.found else ()
@@ -92,7 +94,9 @@ class Resting:
             await context.worker(context.configs.prune, [config])
         context.configs.forget()
         context.memory.look_anew()
-        return context.memory.idle[1]
+        if arrived:
+            give_back()
+        return context.memory.idle[1] if context.memory.idle else ()
 
     def _report_units(self, failed: tuple[str, ...]) -> None:
         reporter = self._context.reporter

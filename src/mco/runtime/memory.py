@@ -1,29 +1,15 @@
-"""Give memory back after many clients left.
-
-glibc keeps what thousands of TLS connections freed, in arenas full of holes: a server that once served a
-fleet would stay at its peak for ever. `malloc_trim` returns those pages.
-"""
+"""What a process that rests gives back to the system."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
-from collections.abc import Callable
 
 
-def _find_trim() -> Callable[[int], int] | None:
-    try:
-        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError):
-        return None
-    return trim
-
-
-_TRIM = _find_trim()
-
-
-def release() -> None:
-    """Return free memory to the system, where the C library can."""
+def give_back() -> None:
+    """Collects garbage and lets go of the pages that are free after it. Blocks for some milliseconds."""
     gc.collect()
-    if _TRIM:
-        _TRIM(0)
+    # Only glibc keeps free pages, and has this function.
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
