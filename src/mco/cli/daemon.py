@@ -36,6 +36,11 @@ def command() -> None:
     help="Use this identity instead of asking for one with the node's bootstrap token.",
 )
 @click.option(
+    "--in-cluster",
+    is_flag=True,
+    help="Use the service account of the pod that this runs in instead.",
+)
+@click.option(
     "--node-name", envvar="NODE_NAME", default="", help="Name of the Node; the host name by default."
 )
 @click.option(
@@ -48,6 +53,7 @@ def start(
     root: Path,
     fake_host: Path | None,
     kubeconfig: Path | None,
+    in_cluster: bool,
     node_name: str,
     register_node: bool,
     log_level: str,
@@ -57,14 +63,22 @@ def start(
     Exit codes: 0 stopped by a signal; 1 it cannot run (another daemon has the machine, no kubeconfig, the
     certificate was denied); 2 wrong usage.
     """
+    import os
+
     from mco.daemon.main import Options
     from mco.daemon.main import start as run
+    from mco.kube.config import HOST_VARIABLE
     from mco.runtime.logging import configure
 
+    if in_cluster and kubeconfig is not None:
+        raise click.UsageError("--in-cluster and --kubeconfig name two identities; pass one of them")
+    if in_cluster and HOST_VARIABLE not in os.environ:
+        raise click.UsageError(f"--in-cluster is for a pod: {HOST_VARIABLE} is not set")
     configure(log_level)
     options = Options(
         root=_machine(root, fake_host),
         kubeconfig=kubeconfig,
+        in_cluster=in_cluster,
         node_name=node_name,
         register_node=register_node,
     )

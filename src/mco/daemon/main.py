@@ -44,11 +44,13 @@ STOP_SECONDS = 590.0
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`kubeconfig` given: that identity is used as it is and none is asked for. `node_name` empty: the
-    machine's host name. `lean`: a new certificate ends the run with Enrolled."""
+    """`kubeconfig` given, or `in_cluster` for the service account of a pod: that identity is used as it is
+    and none is asked for. `node_name` empty: the machine's host name. `lean`: a new certificate ends the run
+    with Enrolled."""
 
     root: Path = Path("/")
     kubeconfig: Path | None = None
+    in_cluster: bool = False
     node_name: str = ""
     register_node: bool = False
     lean: bool = False
@@ -94,6 +96,8 @@ class Daemon:
     async def _identify(self, identity: NodeIdentity, *, fresh: bool = False) -> Cluster:
         if self._options.kubeconfig is not None:
             return kubeconfigs.load(self._options.kubeconfig)
+        if self._options.in_cluster:
+            return kubeconfigs.in_cluster(os.environ)
         while True:
             try:
                 return await identity.obtain(fresh=fresh)

@@ -19,6 +19,7 @@ from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput, Unavailable
 from mco.kube.proxy import proxy_for
 
+HOST_VARIABLE = "KUBERNETES_SERVICE_HOST"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -108,7 +109,7 @@ def _find(
     if listed:
         # As kubectl: a listed file may be missing, as long as one is there.
         return from_files([path for path in listed if path.exists()] or listed[:1], context)
-    if "KUBERNETES_SERVICE_HOST" in environ and (service_account / "token").exists():
+    if HOST_VARIABLE in environ and (service_account / "token").exists():
         return in_cluster(environ, service_account)
     home = Path(environ.get("HOME", "/")) / ".kube" / "config"
     if not home.exists():
@@ -121,7 +122,7 @@ def _find(
 def in_cluster(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT) -> Cluster:
     """The cluster whose service account is mounted into our pod; the token there is rotated by the
     kubelet."""
-    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
+    host, port = environ[HOST_VARIABLE], environ.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = folder / "namespace"
     return Cluster(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
