@@ -25,6 +25,8 @@ COMMANDS = {
     "validate": ("mco.cli.validate", "List everything that is wrong in manifests, offline."),
     "lab": ("mco.cli.lab", "Look into the machines that `up` started."),
     "token": ("mco.cli.token", "Make and list the tokens with which machines join."),
+    "install": ("mco.cli.install", "Install the operator in a cluster, or bring it to this version."),
+    "uninstall": ("mco.cli.uninstall", "Remove the operator from a cluster; nodes keep what they have."),
     "apiserver": ("mco.cli.apiserver", "Run the embedded API server alone."),
     "operator": ("mco.cli.operator", "Run the operator alone."),
     "controller": ("mco.cli.controller", "Run the controllers alone."),

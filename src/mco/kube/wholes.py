@@ -60,10 +60,10 @@ class Wholes:
             await self._client.request("PATCH", path, body=changes, content_type=PatchKind.MERGE)
         )  # fmt: skip
 
-    async def delete(self, body: Mapping[str, Any]) -> None:
-        await self._client.request(
-            "DELETE", await self._path(body), body=requests.delete_options("", "", "Background")
-        )
+    async def delete(self, body: Mapping[str, Any], propagation: str = "Background") -> None:
+        """`Foreground`: the object stays until what it owns is gone."""
+        options = requests.delete_options("", "", propagation)
+        await self._client.request("DELETE", await self._path(body), body=options)
 
     async def resource(self, body: Mapping[str, Any]) -> Resource[Object]:
         api_version, kind = str(body["apiVersion"]), str(body["kind"])

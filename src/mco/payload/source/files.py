@@ -83,6 +83,6 @@ def namespace() -> dict[str, Any]:
 def _admission(policy: Policy, body: dict[str, Any]) -> dict[str, Any]:
     """One that reads another object would deny everything where that is not there."""
     annotations = included()
-    if policy.parameter is not None:
+    if policy.parameter is not None and policy.parameter.required:
         annotations[CAPABILITY] = policy.parameter.kind
     return body | {"metadata": body["metadata"] | {"annotations": annotations}}

@@ -14,6 +14,8 @@ PROFILES = ("ibm-cloud-managed", "self-managed-high-availability", "single-node-
 SELF_MANAGED = PROFILES[1:]
 CAPABILITY = "capability.openshift.io/name"
 APP_LABEL = "k8s-app"
+PROGRAM_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/version"
+PROGRAM = "mco"
 
 
 def included(*profiles: str) -> dict[str, str]:

@@ -176,8 +176,8 @@ _CONTROLLER = Grants(
         _TOPOLOGY,
         _machine_config(
             "machineconfigs",
-            verbs=("get", "list", "watch", "create", "patch"),
-            because="it renders pools, and marks what it rendered",
+            verbs=("get", "list", "watch", "create", "patch", "delete"),
+            because="it renders pools, and collects what nobody needs any more",
         ),
         _machine_config(
             "machineconfigpools",
@@ -193,6 +193,7 @@ _CONTROLLER = Grants(
         _machine_config(
             "machineconfignodes/status", verbs=("patch",), because="drains, and why a node waits"
         ),
+        _machine_config("machineosbuilds", verbs=("list",), because="a config is built into an image"),
         _machine_config("controllerconfigs", verbs=_FOLLOW, because="every rendered config has its parts"),
         Rule(
             group=_CONFIG,
@@ -211,7 +212,20 @@ _CONTROLLER = Grants(
         Rule(group="apps", resources=("daemonsets",), verbs=("get",), because="their Pods stay"),
         _constraints("nonroot-v2"),
     ),
-    inside=((names.NAMESPACE, (*_LEADER, _events("what happens to pools and nodes"))),),
+    inside=(
+        (
+            names.NAMESPACE,
+            (
+                *_LEADER,
+                _events("what happens to pools and nodes"),
+                Rule(
+                    resources=("configmaps",),
+                    verbs=("list", "watch", "create", "patch"),
+                    because="which rendered configs are in use, and which were served",
+                ),
+            ),
+        ),
+    ),
 )
 
 _DAEMON = Grants(
@@ -260,6 +274,13 @@ _SERVER = Grants(
                     verbs=_FOLLOW,
                     because="authorities of the API server for new machines",
                 ),
+                Rule(
+                    resources=("configmaps",),
+                    verbs=("patch",),
+                    only=(names.SERVED_MAP,),
+                    because="when it served which config",
+                ),
+                Rule(resources=("configmaps",), verbs=("create",), because="the same, for the first time"),
             ),
         ),
         (

@@ -16,8 +16,11 @@ from mco.payload.source.metadata import (
     CONTROLLER,
     DAEMON,
     OPERATOR,
+    PROGRAM,
+    PROGRAM_LABEL,
     SELF_MANAGED,
     SERVER,
+    VERSION_LABEL,
     included,
     ours,
 )
@@ -134,24 +137,27 @@ def _deployment(
             _tolerated("node.kubernetes.io/not-ready", "NoExecute", seconds=120),
         ],
     }
-    labels = {APP_LABEL: name}
     spec = {
         "replicas": 1,
-        "selector": {"matchLabels": labels},
+        "selector": {"matchLabels": {APP_LABEL: name}},
         "strategy": {"type": "Recreate"},
         "template": _template(name, pod, "nonroot-v2"),
     }
-    return ours(_APPS, "Deployment", name, labels=labels, annotations=annotations) | {"spec": spec}
+    return ours(_APPS, "Deployment", name, labels=_labels(name), annotations=annotations) | {"spec": spec}
 
 
 def _daemon_set(name: str, pod: dict[str, Any], constraints: str) -> dict[str, Any]:
-    labels = {APP_LABEL: name}
     spec = {
-        "selector": {"matchLabels": labels},
+        "selector": {"matchLabels": {APP_LABEL: name}},
         "template": _template(name, pod, constraints),
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
     }
-    return ours(_APPS, "DaemonSet", name, labels=labels) | {"spec": spec}
+    return ours(_APPS, "DaemonSet", name, labels=_labels(name)) | {"spec": spec}
+
+
+def _labels(name: str) -> dict[str, str]:
+    """A workload of the original's has the same name, but not these."""
+    return {APP_LABEL: name, PROGRAM_LABEL: PROGRAM, VERSION_LABEL: version.RAW}
 
 
 def _template(name: str, pod: dict[str, Any], constraints: str) -> dict[str, Any]:
