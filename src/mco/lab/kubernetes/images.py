@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -39,6 +40,7 @@ def _write_pause(target: Path) -> None:
     program = target.with_name("pause")
     program.write_bytes(pause.program())
     program.chmod(0o755)
+    os.utime(program, (0, 0))  # the same file each time
     contents = archive.Contents()
     contents.file("pause", program)
     archive.write(target, pause.NAME, [contents], entrypoint="/pause", user="65535:65535")

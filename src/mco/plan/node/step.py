@@ -27,6 +27,17 @@ FAILED_TO_DRAIN = "FailedToDrain"
 FAILED_TO_UNCORDON = "FailedToUncordon"
 
 
+# The config of a machine that was there before (design.md 10, adoption). Nobody has drained it for us: an
+# answer that is there already keeps it as its owner left it, cordoned or not.
+_ADOPTED = {
+    names.CURRENT_CONFIG: target.EMPTY_NAME,
+    names.DESIRED_CONFIG: target.EMPTY_NAME,
+    names.STATE: names.STATE_DONE,
+    names.DESIRED_DRAIN: f"uncordon-{target.EMPTY_NAME}",
+    names.LAST_APPLIED_DRAIN: f"uncordon-{target.EMPTY_NAME}",
+}
+
+
 def next_step(seen: Observation) -> AnyStep:
     """Never fails: what cannot be decided is a Degrade step."""
     chain: tuple[Callable[[Observation], AnyStep | None], ...] = (
@@ -72,11 +83,19 @@ def _initial_annotations(seen: Observation) -> AnyStep | None:
         return steps.Initialise(
             annotations=_unset(seen, wanted), because=f"the disk says that it holds {recorded}"
         )
-    return None
+    return steps.Initialise(
+        annotations=_unset(seen, dict(_ADOPTED)), because="no config server has ever served this machine"
+    )
 
 
 def _unset(seen: Observation, wanted: dict[str, str]) -> dict[str, str]:
-    have = {names.DESIRED_CONFIG: seen.node.desired, names.STATE: seen.node.state}
+    node = seen.node
+    have = {
+        names.DESIRED_CONFIG: node.desired,
+        names.STATE: node.state,
+        names.DESIRED_DRAIN: node.desired_drain,
+        names.LAST_APPLIED_DRAIN: node.last_applied_drain,
+    }
     return {key: value for key, value in wanted.items() if not have.get(key)}
 
 

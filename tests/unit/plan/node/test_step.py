@@ -13,6 +13,7 @@ from mco.plan.node.disruption import PostAction
 from mco.plan.node.observation import Annotations, Disk, Observation, Phase, Transaction, Verified
 from mco.plan.node.policies import DEFAULT
 from mco.plan.node.step import next_step
+from mco.plan.node.target import EMPTY_NAME
 from mco.plan.node.verify import ARGUMENTS, FILE, Finding
 from tests.daemon.builders import config, file, typed
 
@@ -109,13 +110,28 @@ class TestFirstSync:
         assert isinstance(step, steps.Initialise)
         assert step.annotations[names.CURRENT_CONFIG] == A
 
-    def test_a_node_that_nobody_served_waits_for_a_pool(self) -> None:
-        assert isinstance(next_step(seen("", "", state="", disk={"recorded": ""})), steps.Wait)
+    def test_a_node_that_nobody_served_has_the_empty_config(self) -> None:
+        step = next_step(seen("", "", state="", disk={"recorded": ""}))
+        assert isinstance(step, steps.Initialise)
+        assert step.annotations[names.CURRENT_CONFIG] == step.annotations[names.DESIRED_CONFIG] == EMPTY_NAME
+        assert step.annotations[names.STATE] == "Done"
 
-    def test_and_then_starts_from_the_empty_config(self) -> None:
-        step = next_step(seen("", B, state="", verified="mco-empty-mc", disk={"recorded": ""}))
+    def test_and_is_left_as_its_owner_had_it(self) -> None:
+        answered = (f"uncordon-{EMPTY_NAME}",) * 2
+        step = next_step(
+            seen(EMPTY_NAME, EMPTY_NAME, verified=EMPTY_NAME, drain=answered, disk={"recorded": ""})
+        )
+        assert isinstance(step, steps.Settle)
+
+    def test_what_a_pool_wants_of_it_meanwhile_stays(self) -> None:
+        step = next_step(seen("", B, state="", disk={"recorded": ""}))
+        assert isinstance(step, steps.Initialise)
+        assert names.DESIRED_CONFIG not in step.annotations
+
+    def test_and_it_starts_from_there(self) -> None:
+        step = next_step(seen(EMPTY_NAME, B, verified=EMPTY_NAME, disk={"recorded": ""}))
         assert isinstance(step, steps.AskForDrain)
-        assert step.update.old.name == "mco-empty-mc"
+        assert step.update.old.name == EMPTY_NAME
 
     def test_joining_verifies_before_it_counts(self) -> None:
         initial = {names.CURRENT_CONFIG: A}
