@@ -25,13 +25,12 @@ _QUIET = 2.0
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one rollout: writes by controllers and by daemons, what daemons write into their Node's status after
-    a boot, passes that changed the pool's status, the controllers' CPU in seconds and memory in MiB."""
+    """Of one rollout: writes by controllers and by daemons (the status of their Node among them), passes that
+    changed the pool's status, the controllers' CPU in seconds and memory in MiB."""
 
     seconds: float
     controllers: int
     daemons: int
-    registrations: int
     passes: int
     cpu: float
     memory: float
@@ -64,7 +63,6 @@ class Observer:
             seconds=time.perf_counter() - self._began,
             controllers=self._writes["controllers"],
             daemons=self._writes["daemons"],
-            registrations=self._writes["registrations"],
             passes=self._writes["passes"],
             cpu=cpu_seconds(controller) - self._cpu,
             memory=memory(controller),
@@ -110,7 +108,7 @@ class Observer:
         before, after = old.metadata.annotations or {}, new.metadata.annotations or {}
         said = any(before.get(key) != after.get(key) for key in _DAEMONS)
         booted = old.status != new.status
-        self._count("daemons" if said else "registrations" if booted else "controllers")
+        self._count("daemons" if said or booted else "controllers")
 
     def _report(self, old: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
         if old is None or new is None:

@@ -51,7 +51,6 @@ def _whole(nodes: int) -> Iterator[Measurement]:
     yield Measurement(f"{nodes:,} nodes, drain, reboot, conditions", seen.seconds, "s", 60)
     yield Measurement("  writes a node by controllers", seen.controllers / nodes, "", 5)
     yield Measurement("  writes a node by the daemon", seen.daemons / nodes, "", 8)
-    yield Measurement("  its Node's status after a reboot", seen.registrations / nodes, "", 1)
 
 
 async def rollout(nodes: int, *, real: bool, fleet: tuple[str, ...]) -> Seen:

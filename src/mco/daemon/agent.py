@@ -61,9 +61,11 @@ class Agent:
             await asyncio.gather(*following, return_exceptions=True)
             self._context.journal.close()
 
-    def keep_ready(self, registration: Registration) -> None:
-        """Let it know of every change of the Node's readiness."""
+    def registered(self, registration: Registration) -> None:
+        """The Node hears what it lacks with the next report, and stays Ready from now on."""
         self._registration = registration
+        self._context.reporter.news = registration.news
+        self._context.pause.end()
         if (node := self._context.reporter.node) is not None:
             self._check_ready(node)
 

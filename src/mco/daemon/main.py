@@ -155,7 +155,7 @@ class Daemon:
                     raise
                 await self._again("node not registered yet", error)
         self._backoff.reset()
-        agent.keep_ready(registration)
+        agent.registered(registration)
         await registration.lease(node).run()
 
     async def _again(self, what: str, error: MCOError) -> None:

@@ -74,7 +74,8 @@ class Registration:
         self._initial = dict(initial or {})
 
     async def register(self) -> Node:
-        """Makes the Node or brings it up to date, and reports it Ready. Raises what the client raises."""
+        """Makes the Node or brings its labels up to date, and reports it Ready unless it counts as that: then
+        its `news` can wait for the next report. Raises what the client raises."""
         try:
             node = await self._client.get(NODES, self._name)
         except NotFoundError:
@@ -82,9 +83,17 @@ class Registration:
         lacking = {key: value for key, value in self._labels().items() if node.metadata.label(key) != value}
         if lacking:
             node = await self._client.patch(NODES, self._name, {"metadata": {"labels": lacking}})
+        if cond.is_true(node.status.conditions, READY):
+            return node
         return await self._client.patch(
             NODES, self._name, {"status": self._status(node)}, subresource="status"
         )
+
+    def news(self, node: Node) -> dict[str, Any] | None:
+        """The status of a Node that has not heard of this boot, None when it has."""
+        facts_, known = self._facts, node.status.node_info
+        told = (known.machine_id, known.boot_id, known.os_image)
+        return None if told == (facts_.machine_id, facts_.boot_id, facts_.os_image) else self._status(node)
 
     async def report_ready(self, node: Node) -> None:
         """Says so again when somebody (who saw no renewal for a while) has said otherwise. Never raises: the

@@ -1,13 +1,15 @@
 """What the cluster hears of this node: annotations of the Node, its MachineConfigNode, events.
 
 Changes are staged while a step is taken and written together: one patch of the Node, one of the
-MachineConfigNode's status, each only when something differs. A MachineConfigNode that cannot be written is
+MachineConfigNode's status, each only when something differs. What the Node does not know of its machine goes
+along: writers of a Node's status may annotate it. A MachineConfigNode that cannot be written is
 logged and tried again with the next change; the Node's annotations are the protocol and must get through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -29,7 +31,8 @@ _ATTEMPTS = 4
 
 
 class Reporter:
-    """`node` and `mcn` are the newest views that were seen, by watching or from the answer to a patch."""
+    """`node` and `mcn` are the newest views that were seen, by watching or from the answer to a patch.
+    `news`: the status that a Node lacks, None when it lacks nothing."""
 
     def __init__(self, client: Client, events: EventSink, clock: Clock) -> None:
         self._client = client
@@ -37,6 +40,7 @@ class Reporter:
         self._clock = clock
         self.node: Node | None = None
         self.mcn: MachineConfigNode | None = None
+        self.news: Callable[[Node], dict[str, Any] | None] = lambda _: None
         self._annotations: dict[str, str | None] = {}
         self._steps: list[plan.Step] = []
         self._said: dict[str, str] = {}
@@ -89,10 +93,14 @@ class Reporter:
         if node is None:
             return
         have = node.metadata.annotations or {}
-        patch = {key: value for key, value in self._annotations.items() if have.get(key) != value}
-        if patch:
-            answer = await self._client.patch(NODES, node.name, {"metadata": {"annotations": patch}})
-            self.saw_node(answer)
+        body: dict[str, Any] = {}
+        if patch := {key: value for key, value in self._annotations.items() if have.get(key) != value}:
+            body["metadata"] = {"annotations": patch}
+        if status := self.news(node):
+            body["status"] = status
+        if body:
+            part = "status" if status else ""
+            self.saw_node(await self._client.patch(NODES, node.name, body, subresource=part))
         self._annotations.clear()
 
     async def _flush_mcn(self) -> None:

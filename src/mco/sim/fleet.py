@@ -143,6 +143,7 @@ class SimulatedFleet:
             except MCOError as error:
                 _log.warning("node not registered yet", node=node.name, error=str(error))
                 await self._clock.sleep(self._order.script.retry)
+        node.registered(registration)
         return registration.lease(registered).run() if self._order.leases else None
 
 

@@ -19,6 +19,7 @@ from mco.api.machineconfignode import MachineConfigNode
 from mco.api.meta.objects import Object, ObjectReference
 from mco.base.errors import MCOError
 from mco.daemon import announce, texts
+from mco.daemon.registration import Registration
 from mco.daemon.report import Reporter
 from mco.kube.client import Client
 from mco.plan.node import steps
@@ -71,6 +72,9 @@ class SimulatedNode:
     @property
     def boot_id(self) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{self.name}/{self.boots}"))
+
+    def registered(self, registration: Registration) -> None:
+        self._reporter.news = registration.news
 
     def saw_node(self, _: Node | None, new: Node | None) -> None:
         before = decisive(self._reporter.node)
