@@ -37,6 +37,8 @@ def controller(instance: Instance, settle: float) -> Component:
         f"--kubeconfig={instance.identity / 'controller'}",
         f"--authority={instance.api}",
         f"--settle={settle:g}",
+        "--collect",
+        "--collect-rate=200",
         ALONE,
     )
 

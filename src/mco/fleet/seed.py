@@ -1,4 +1,7 @@
-"""What a new instance needs before the first machine can boot: something to render for each built-in pool."""
+"""What a new instance needs before the first machine can boot: something to render for each built-in pool.
+
+And the policy that keeps people from deleting a rendered config that is in use.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from mco.api import names, resources
+from mco.api.policies import DELETION_GUARD, binding_object, policy_object
 from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists
@@ -28,3 +32,17 @@ async def seed(client: Client) -> None:
     for role in (names.MASTER, names.WORKER):
         with contextlib.suppress(AlreadyExists):
             await patiently(partial(client.create, resources.MACHINE_CONFIGS, base_config(role)))
+    await guard(client)
+
+
+async def guard(client: Client) -> None:
+    """The deletion guard, as this version has it; an administrator's business."""
+    for resource, body in (
+        (resources.ADMISSION_POLICIES, policy_object(DELETION_GUARD)),
+        (resources.ADMISSION_POLICY_BINDINGS, binding_object(DELETION_GUARD)),
+    ):
+        try:
+            await patiently(partial(client.create, resource, body))
+        except AlreadyExists:
+            spec = {"spec": body["spec"]}
+            await patiently(partial(client.patch, resource, body["metadata"]["name"], spec))

@@ -11,11 +11,16 @@ import msgspec
 from mco.api import names
 from mco.api.core import Node
 from mco.api.meta.objects import JSON
+from mco.plan.installation.conditions import OPERATOR, OPERATOR_IMAGE
+from mco.plan.installation.discovered import Sources, fields
+from mco.plan.node.target import EMPTY_NAME
+from mco.plan.pool.waiting import ARBITER_TOPOLOGY
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between installations. `server` is the API server's URL as machines reach it, `ca` its
-    PEM bundle; `version` is the program's (`version.Raw`)."""
+    PEM bundle; `version` is the program's (`version.Raw`), `commit` that of its source. `image` runs the other
+    components; without one somebody else runs them, as `mco up` does."""
 
     server: str
     ca: bytes
@@ -23,6 +28,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     base_os_image: str = ""
     base_os_extensions_image: str = ""
     topology: str = "External"
+    commit: str = ""
+    image: str = ""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What the ClusterOperator reports."""
+        return {OPERATOR: self.version} | ({OPERATOR_IMAGE: self.image} if self.image else {})
 
 
 def namespaces() -> Sequence[JSON]:
@@ -30,9 +42,11 @@ def namespaces() -> Sequence[JSON]:
     return [_object("v1", "Namespace", name) for name in (names.NAMESPACE, names.NODE_LEASE_NAMESPACE)]
 
 
-def pools() -> Sequence[JSON]:
-    """The built-in pools (spec/operator.md 1.10); worker is not required for an upgrade."""
-    return [_pool(names.MASTER), _pool(names.WORKER)]
+def pools(topology: str = "") -> Sequence[JSON]:
+    """The built-in pools (spec/operator.md 1.10); worker is not required for an upgrade, and arbiters there
+    are only in their topology."""
+    arbiters = [names.ARBITER] if topology == ARBITER_TOPOLOGY else []
+    return [_pool(name) for name in (names.MASTER, names.WORKER, *arbiters)]
 
 
 def _pool(name: str) -> JSON:
@@ -47,9 +61,12 @@ def _pool(name: str) -> JSON:
     return pool
 
 
-def controller_config(installation: Installation) -> JSON:
-    """Without a template controller only images, certificates and topology matter; the rest is there because
-    the schema requires it (spec/controllerconfig.md 5)."""
+_NOTHING_FOUND = Sources()
+
+
+def controller_config(installation: Installation, found: Sources = _NOTHING_FOUND) -> JSON:
+    """What a cluster does not say of itself is there because the schema requires it
+    (spec/controllerconfig.md 5). Raises InvalidInput for what was found and cannot be used."""
     ca = base64.b64encode(installation.ca).decode()
     config = _object(names.API_VERSION, "ControllerConfig", names.CONTROLLER_CONFIG)
     config["metadata"]["annotations"] = {
@@ -64,7 +81,7 @@ def controller_config(installation: Installation) -> JSON:
         "cloudProviderConfig": "",
         "clusterDNSIP": "",
         "dns": None,
-        "images": {},
+        "images": _images(installation),
         "infra": {
             "apiVersion": "config.openshift.io/v1",
             "kind": "Infrastructure",
@@ -80,8 +97,12 @@ def controller_config(installation: Installation) -> JSON:
         "proxy": None,
         "releaseImage": "",
         "rootCAData": ca,
-    }
+    } | fields(found)
     return config
+
+
+def _images(installation: Installation) -> dict[str, str]:
+    return {"machineConfigOperator": installation.image} if installation.image else {}
 
 
 def machine_configuration() -> JSON:
@@ -91,13 +112,15 @@ def machine_configuration() -> JSON:
 
 
 def machine_config_node(node: Node, pool: str) -> JSON:
-    """The report of one node (spec/operator.md 1.9); its desired config comes from the node's annotation."""
+    """The report of one node (spec/operator.md 1.9); its desired config comes from the node's annotation. The
+    empty config of a machine that was there before is nothing that anybody wants."""
+    desired = node.metadata.annotation(names.DESIRED_CONFIG)
     report = _object(names.API_VERSION, "MachineConfigNode", node.name)
     report["metadata"]["ownerReferences"] = [owner(node)]
     report["spec"] = {
         "node": {"name": node.name},
         "pool": {"name": pool},
-        "configVersion": {"desired": node.metadata.annotation(names.DESIRED_CONFIG) or names.NOT_YET_SET},
+        "configVersion": {"desired": names.NOT_YET_SET if desired in (None, "", EMPTY_NAME) else desired},
     }
     return report
 

@@ -11,15 +11,19 @@ from mco.api import names, resources
 from mco.api.core import Node
 from mco.api.meta import conditions as cond
 from mco.base.errors import Conflict, Unavailable, Unsupported
+from mco.fleet.components import describe_exit, last_lines, program
 from mco.fleet.instance import Instance
 from mco.fleet.kubernetes.plane import KubernetesPlane, kubernetes_plane
 from mco.fleet.patience import patiently
+from mco.fleet.real import RealHosts
 from mco.fleet.screen import Screen
+from mco.fleet.seed import seed
+from mco.fleet.tour import EXAMPLES
+from mco.fleet.watch import News, Watch, all_updated, blockers
 from mco.kube.errors import NotFoundError
 from mco.kube.informer import Informer
 from mco.lab import checks
 from mco.lab.commands import in_thread
-from mco.lab.events import MachineEvent, State
 from mco.lab.instance import Lab, open_lab
 from mco.lab.kubernetes import images, node, programs
 from mco.lab.machine import Machine
@@ -54,21 +58,71 @@ async def up(instance: Instance, workers: int, screen: Screen) -> bool:
     found = programs.find()
     folder = instance.folder / "images"
     await in_thread(images.fill, folder)
+    shape, news = node.shape(found, folder), News()
     async with (
-        open_lab(
-            instance.name,
-            instance.machines,
-            shape=node.shape(found, folder),
-            listen=lambda event: _tell(screen, event),
-            progress=screen.say,
-        ) as lab,
+        open_lab(instance.name, instance.machines, shape=shape, listen=news.tell, progress=screen.say) as lab,
         kubernetes_plane(instance, lab.network, found) as plane,
     ):
         screen.say(f"API server: {plane.server}   KUBECONFIG={instance.kubeconfig}")
-        await start(lab, plane, layout(workers, lab.known()))
-        screen.say("All nodes are ready. Running until Ctrl-C.")
-        await asyncio.Event().wait()
+        roles = layout(workers, lab.known())
+        await start(lab, plane, roles)
+        screen.say(f"{len(roles)} nodes are ready; installing")
+        await install(instance)
+        await seed(plane.client)
+        async with Watch(plane.client, RealHosts(lab), roles, screen, news).running() as watch:
+            await _follow(instance, roles, watch, screen)
     return True
+
+
+async def install(instance: Instance) -> None:
+    """As anybody would. Raises Unavailable with what it said last."""
+    log = instance.logs / "install.log"
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *program(),
+            "install",
+            f"--kubeconfig={instance.kubeconfig}",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            code = await process.wait()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+    if code != 0:
+        said = "\n".join(last_lines(log))
+        raise Unavailable(f"mco install {describe_exit(code)}", path=str(log), hint=said)
+
+
+async def _follow(instance: Instance, roles: Mapping[str, str], watch: Watch, screen: Screen) -> None:
+    """Until it is cancelled. What does not get there stays as it is, so that a person can look at it."""
+    try:
+        await watch.until(lambda fleet: all_updated(fleet, roles), "adoption")
+    except Unavailable as error:
+        screen.say(error.message)
+        for line in blockers(watch.fleet()):
+            screen.say(line)
+    screen.close()
+    screen.say(_what_next(instance))
+    screen.calm()
+    await watch.follow()
+
+
+def _what_next(instance: Instance) -> str:
+    option = f" --name {instance.name}" if instance.name != "default" else ""
+    return f"""
+Running until Ctrl-C. In another terminal:
+
+  export KUBECONFIG={instance.kubeconfig}
+  kubectl get nodes,mcp,mcn -w
+  kubectl --namespace {names.NAMESPACE} get pods -o wide
+  kubectl apply -f {EXAMPLES}/rollout/70-kernel-argument.yaml
+  mco status{option}
+  mco lab exec{option} {names.WORKER}-1 -- systemctl status kubelet
+"""
 
 
 def layout(workers: int, known: Iterable[str]) -> dict[str, str]:
@@ -133,8 +187,3 @@ def _not_ready(informer: Informer[Node], wanted: Iterable[str]) -> list[str]:
 
 def _is_ready(found: Node) -> bool:
     return cond.is_true(found.status.conditions, "Ready")
-
-
-def _tell(screen: Screen, event: MachineEvent) -> None:
-    if event.state in (State.RUNNING, State.REBOOTING, State.CRASHED, State.FAILED):
-        screen.say(f"{event.machine}: {event.state.value} {event.message}".rstrip())
