@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mco.apiserver.cel.values import UInt
+from mco.apiserver.protowire import fields, signed, varint
 
 
 class Node(msgspec.Struct):
@@ -55,11 +56,11 @@ def decode(packed: bytes) -> Checked:
     types: dict[int, str] = {}
     positions: dict[int, int] = {}
     root = Node(0)
-    envelope = dict(_fields(packed))
+    envelope = dict(fields(packed))
     is_checked = envelope[1].endswith(b"CheckedExpr")
-    for number, value in _fields(envelope[2]):
+    for number, value in fields(envelope[2]):
         if is_checked and number == 3:
-            entry = dict(_fields(value))
+            entry = dict(fields(value))
             types[entry.get(1, 0)] = _type(entry.get(2, b""))
         elif number == (4 if is_checked else 2):
             root = _node(value)
@@ -69,13 +70,13 @@ def decode(packed: bytes) -> Checked:
 
 
 def _positions(data: bytes) -> dict[int, int]:
-    entries = (dict(_fields(value)) for number, value in _fields(data) if number == 4)
+    entries = (dict(fields(value)) for number, value in fields(data) if number == 4)
     return {entry.get(1, 0): entry.get(2, 0) for entry in entries}
 
 
 def _node(data: bytes) -> Node:
     node = Node(0)
-    for number, value in _fields(data):
+    for number, value in fields(data):
         match number:
             case 2:
                 node.id = value
@@ -97,40 +98,40 @@ def _node(data: bytes) -> Node:
 
 
 def _select(node: Node, data: bytes) -> None:
-    parts = dict(_fields(data))
+    parts = dict(fields(data))
     node.kind, node.name = "select", parts.get(2, b"").decode()
     node.target, node.test = _node(parts[1]), bool(parts.get(3))
 
 
 def _call(node: Node, data: bytes) -> None:
-    fields = list(_fields(data))
-    node.kind, node.name = "call", next((v.decode() for n, v in fields if n == 2), "")
-    node.target = next((_node(v) for n, v in fields if n == 1), None)
-    node.args = tuple(_node(v) for n, v in fields if n == 3)
+    parts = list(fields(data))
+    node.kind, node.name = "call", next((v.decode() for n, v in parts if n == 2), "")
+    node.target = next((_node(v) for n, v in parts if n == 1), None)
+    node.args = tuple(_node(v) for n, v in parts if n == 3)
 
 
 def _list(node: Node, data: bytes) -> None:
-    fields = list(_fields(data))
-    node.kind, node.args = "list", tuple(_node(v) for n, v in fields if n == 1)
-    node.optional = frozenset(_numbers(next((v for n, v in fields if n == 2), b"")))
+    parts = list(fields(data))
+    node.kind, node.args = "list", tuple(_node(v) for n, v in parts if n == 1)
+    node.optional = frozenset(_numbers(next((v for n, v in parts if n == 2), b"")))
 
 
 def _numbers(data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
-        value, at = _varint(data, at)
+        value, at = varint(data, at)
         yield value
 
 
 def _map(node: Node, data: bytes) -> None:
-    entries = [dict(_fields(entry)) for number, entry in _fields(data) if number == 2]
+    entries = [dict(fields(entry)) for number, entry in fields(data) if number == 2]
     node.kind = "map"
     node.args = tuple(_node(entry[n]) for entry in entries for n in (3, 4))
     node.optional = frozenset(index for index, entry in enumerate(entries) if entry.get(5))
 
 
 def _fold(node: Node, data: bytes) -> None:
-    parts = dict(_fields(data))
+    parts = dict(fields(data))
     node.kind, node.name, node.second = "fold", parts.get(1, b"").decode(), parts.get(8, b"").decode()
     node.accumulator = parts.get(3, b"").decode()
     node.target = _node(parts[2])
@@ -138,16 +139,18 @@ def _fold(node: Node, data: bytes) -> None:
 
 
 def _constant(data: bytes) -> Any:
-    for number, value in _fields(data):
+    for number, value in fields(data):
         match number:
             case 1:
                 return None
             case 2:
                 return bool(value)
             case 3:
-                return value - (1 << 64) if value >> 63 else value
+                return signed(value)
             case 4:
                 return UInt(value)
+            case 5:
+                return struct.unpack("<d", value)[0]
             case 6:
                 return value.decode()
             case _:
@@ -161,7 +164,7 @@ _WELL_KNOWN = {2: "timestamp", 3: "duration"}
 
 def _type(data: bytes) -> str:
     """As `int` or `list`: what an estimate of costs needs to know."""
-    for number, value in _fields(data):
+    for number, value in fields(data):
         match number:
             case 3:
                 return _PRIMITIVES.get(value, "dyn")
@@ -177,35 +180,4 @@ def _type(data: bytes) -> str:
 
 
 def _text(data: bytes, number: int) -> str:
-    return next((v.decode() for n, v in _fields(data) if n == number), "")
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        match key & 7:
-            case 0:
-                value, at = _varint(data, at)
-                yield key >> 3, value
-            case 1:
-                yield key >> 3, struct.unpack_from("<d", data, at)[0]
-                at += 8
-            case 5:
-                yield key >> 3, struct.unpack_from("<f", data, at)[0]
-                at += 4
-            case _:
-                size, at = _varint(data, at)
-                yield key >> 3, data[at : at + size]
-                at += size
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    shift = result = 0
-    while True:
-        byte = data[at]
-        at += 1
-        result |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return result, at
-        shift += 7
+    return next((v.decode() for n, v in fields(data) if n == number), "")

@@ -14,7 +14,6 @@ from mco.apiserver.http.wire import (
     Repeated,
     binary,
     content,
-    fields,
     message,
     number,
     number_or_text,
@@ -25,6 +24,7 @@ from mco.apiserver.http.wire import (
     truth,
     word,
 )
+from mco.apiserver.protowire import fields
 from mco.base.errors import InvalidInput
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"

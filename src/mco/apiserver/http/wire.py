@@ -1,13 +1,14 @@
-"""The wire format of protocol buffers: from bytes and tables of fields to JSON values."""
+"""Messages of protocol buffers as JSON values, by tables of their fields."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+from mco.apiserver.protowire import fields, signed
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Decode = Callable[[Any], Any]
@@ -25,7 +26,7 @@ def word(raw: bytes) -> str:
 
 
 def number(raw: int) -> int:
-    return raw - (1 << 64) if raw >> 63 else raw
+    return signed(raw)
 
 
 def positive(raw: int) -> int | None:
@@ -95,38 +96,6 @@ def content(raw: bytes, table: Message) -> dict[str, Any]:
         elif decoded is not None:
             result[name] = decoded
     return result
-
-
-def fields(raw: bytes) -> Iterator[tuple[int, Any]]:
-    """Numbers and values; raises ValueError or IndexError for what is no message."""
-    position = 0
-    while position < len(raw):
-        tag, position = _varint(raw, position)
-        wire = tag & 7
-        if wire == _VARINT:
-            value, position = _varint(raw, position)
-            yield tag >> 3, value
-            continue
-        size = {_FIXED64: 8, _FIXED32: 4}.get(wire)
-        if wire == _LENGTH:
-            size, position = _varint(raw, position)
-        if size is None or position + size > len(raw):
-            raise ValueError("truncated")
-        yield tag >> 3, raw[position : position + size]
-        position += size
-
-
-def _varint(raw: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = raw[position]
-        value |= (byte & 0x7F) << shift
-        position += 1
-        if byte < 0x80:
-            return value, position
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")
 
 
 def texts(*names: str) -> dict[int, tuple[str, Decode]]:
