@@ -14,7 +14,8 @@ from mco.apiserver.cel.declared import declare, escaped, in_order_of
 from mco.apiserver.cel.environment import CompileError
 from mco.apiserver.cel.values import Failure
 from mco.apiserver.schema.definition import rule_causes
-from mco.apiserver.schema.validations import RULES, compile_rule, has_rules
+from mco.apiserver.schema.expressions import compile_rule
+from mco.apiserver.schema.validations import RULES, has_rules
 
 
 def evaluate(source: str, **variables: Any) -> Any:

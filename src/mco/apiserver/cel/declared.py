@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,19 +33,35 @@ _TEXT_LEAST = {"duration": 3, "date": 12, "date-time": 21}
 _FORMS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-time": "timestamp"}
 
 
-class Declared(msgspec.Struct):
+class Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
     """`kind` is `object`, `map`, `list`, `dyn` or a scalar's name in CEL. `fields` are of an object, by their
     names in rules; `element` of a map or list. `most` bounds the elements, or the bytes of a text; `least`
     the bytes of the value in JSON. `convert` makes the value of rules from the value of JSON, None: the same.
-    `keys` of a list whose order means nothing; none of them: a set."""
+    `keys` of a list whose order means nothing; none of them: a set.
+
+    Two are equal when no expression can tell them apart; how values become those of rules does not count."""
 
     kind: str
-    fields: dict[str, Declared] = msgspec.field(default_factory=dict)
+    fields: Mapping[str, Declared] = msgspec.field(default_factory=dict)
     element: Declared | None = None
     most: int = 1
     least: int = 1
     convert: Convert | None = None
     keys: tuple[str, ...] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Declared) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    @functools.cached_property
+    def _digest(self) -> bytes:
+        """Of the whole tree; each node's once, since what is compiled is looked up by it."""
+        fields = [(name, field._digest) for name, field in self.fields.items()]
+        element = self.element._digest if self.element else None
+        known = (self.kind, fields, element, self.most, self.least, self.keys)
+        return hashlib.blake2b(repr(known).encode(), digest_size=16).digest()
 
     @property
     def text(self) -> str:

@@ -64,10 +64,12 @@ def parse(source: str, optional: tuple[str, ...] = ()) -> syntax.Checked:
     """The expression by itself, without any check. Raises CompileError for one that cannot be parsed."""
     written = Source(source)
     try:
-        _loose().compile(written.text, True)
+        parsed = _loose().compile(written.text, True)
     except RuntimeError as error:
         raise CompileError(written.explained(str(error), 0)) from None
-    return _tree(_loose().compile(_wrap(written.text, optional), True), optional)
+    if optional:
+        parsed = _loose().compile(_wrap(written.text, optional), True)
+    return _tree(parsed, optional)
 
 
 def compile_expression(source: str, variables: Mapping[str, str], optional: tuple[str, ...] = ()) -> Program:

@@ -13,7 +13,8 @@ from mco.apiserver.cel import cost, environment
 from mco.apiserver.cel.declared import REQUEST_BYTES, Declared, declare
 from mco.apiserver.cel.environment import CompileError, InstantiationError
 from mco.apiserver.errors import Cause
-from mco.apiserver.schema.validations import RULES, Compiled, compile_rule, has_rules, uses_old
+from mco.apiserver.schema.expressions import Compiled, compile_rule, uses_old
+from mco.apiserver.schema.validations import RULES, has_rules
 
 Schema = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""The rules in CEL of a structural schema (x-kubernetes-validations): compiled, checked, run."""
+"""The rules in CEL of a structural schema (x-kubernetes-validations): where they run, and what they say."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from mco.apiserver import errors
-from mco.apiserver.cel import check, cost, environment
+from mco.apiserver.cel import cost
 from mco.apiserver.cel.declared import Declared, declare, in_order_of
-from mco.apiserver.cel.environment import CompileError, InstantiationError, Program
 from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe
 from mco.apiserver.errors import Cause
+from mco.apiserver.schema.expressions import Compiled, compile_rule, uses_old
 from mco.apiserver.schema.values import unchanged
 
 Schema = Mapping[str, Any]
@@ -25,15 +25,6 @@ _OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
 _CANCELLED = "'operation cancelled: actual cost limit exceeded'"
-
-
-class Compiled(msgspec.Struct, frozen=True):
-    """`cost` is the most that it may be, by the schema; `fields` those of `self` and `oldSelf` that
-    it looks at, None: all."""
-
-    program: Program
-    cost: int
-    fields: frozenset[str] | None
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -52,44 +43,6 @@ class Budget:
 
     def __init__(self) -> None:
         self.left = cost.PER_REQUEST
-
-
-def compile_rule(source: str, declared: Declared, *, optional: bool) -> Compiled:
-    """Raises CompileError with the real server's text."""
-    names = ("oldSelf",) if optional else ()
-    parsed = environment.parse(source, names)
-    scope = {"self": declared, "oldSelf": None if optional else declared}
-    found = check.follow(parsed, scope)
-    variables = {"self": declared.text, **found.variables}
-    if not optional:
-        variables["oldSelf"] = declared.text
-    problems = check.report(found.problems, parsed, source)
-    try:
-        program = environment.compile_expression(source, variables, names)
-    except InstantiationError:
-        raise
-    except CompileError as error:
-        raise CompileError("\n".join(dict.fromkeys((*problems, error.message)))) from None
-    if problems:
-        raise CompileError("\n".join(problems))
-    estimate = cost.estimate(program.checked, found.types, declared)
-    return Compiled(program, estimate, _looked_at(program.checked))
-
-
-def _looked_at(parsed: Any) -> frozenset[str] | None:
-    """The fields that are selected of self and oldSelf, None when one of them is used whole."""
-    fields = {n.name for n in parsed.nodes() if n.kind == "select" and _is_self(n.target)}
-    selections = sum(n.kind == "select" and _is_self(n.target) for n in parsed.nodes())
-    uses = sum(_is_self(n) for n in parsed.nodes())
-    return frozenset(fields) if uses == selections and fields else None
-
-
-def _is_self(node: Any) -> bool:
-    return node is not None and node.kind == "ident" and node.name in ("self", "oldSelf")
-
-
-def uses_old(compiled: Compiled) -> bool:
-    return any(node.kind == "ident" and node.name == "oldSelf" for node in compiled.program.checked.nodes())
 
 
 class Node:
