@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from mco.cli.options import Seconds, kubeconfig_option, leader_elect_option, log_level_option
+from mco.cli.election import Election, election_options
+from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 
 
 @click.command()
@@ -19,23 +20,21 @@ from mco.cli.options import Seconds, kubeconfig_option, leader_elect_option, log
 @click.option(
     "--settle", type=Seconds(), default=5.0, show_default=True, help="Seconds of quiet before rendering."
 )
-@leader_elect_option
+@election_options
 @log_level_option
 def command(
-    kubeconfig: Path | None, authority: Path | None, settle: float, leader_elect: bool, log_level: str
+    kubeconfig: Path | None, authority: Path | None, settle: float, election: Election, log_level: str
 ) -> None:
     """Run the controllers: render, node, drain, and where asked for, joining machines.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
     import asyncio
-    from functools import partial
 
     from mco.api import names
     from mco.controllers.process import Controllers, Pace
     from mco.kube.client import Client
     from mco.kube.config import load
-    from mco.kube.leader.run import lead
     from mco.pki import authority as pki
     from mco.runtime import logging
     from mco.runtime.clock import SystemClock
@@ -55,7 +54,6 @@ def command(
 
     async def run() -> None:
         async with Client(load(kubeconfig), user_agent="mco-controller") as client:
-            part = partial(lead, client, names.CONTROLLER_LEASE, work, clock)
-            await supervise({"controllers": part if leader_elect else partial(work, client)})
+            await supervise({"controllers": election.part(client, names.CONTROLLER_LEASE, work, clock)})
 
     asyncio.run(run())

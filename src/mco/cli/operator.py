@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from mco.cli.options import kubeconfig_option, leader_elect_option, log_level_option
+from mco.cli.election import Election, election_options
+from mco.cli.options import kubeconfig_option, log_level_option
 
 
 @click.command()
@@ -26,14 +27,14 @@ from mco.cli.options import kubeconfig_option, leader_elect_option, log_level_op
     type=click.Path(path_type=Path, dir_okay=False),
     help="File with the image that the other components run; without it, somebody else runs them.",
 )
-@leader_elect_option
+@election_options
 @log_level_option
 def command(
     kubeconfig: Path | None,
     apiserver_url: str,
     ca: Path | None,
     images_json: Path | None,
-    leader_elect: bool,
+    election: Election,
     log_level: str,
 ) -> None:
     """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node, and in a cluster
@@ -50,7 +51,6 @@ def command(
     from mco.api import names
     from mco.kube.client import Client
     from mco.kube.config import load
-    from mco.kube.leader.run import lead
     from mco.operator import process
     from mco.operator.endpoint import Endpoint, discover
     from mco.operator.objects import Installation
@@ -76,7 +76,6 @@ def command(
 
     async def run() -> None:
         async with Client(cluster, user_agent="mco-operator") as client:
-            part = partial(lead, client, names.OPERATOR_LEASE, work, clock)
-            await supervise({"operator": part if leader_elect else partial(work, client)})
+            await supervise({"operator": election.part(client, names.OPERATOR_LEASE, work, clock)})
 
     asyncio.run(run())

@@ -45,16 +45,6 @@ def kubeconfig_option(
     return click.option("--kubeconfig", type=click.Path(path_type=Path), help=text)
 
 
-def leader_elect_option(function: F) -> F:
-    return click.option(
-        "--leader-elect/--no-leader-elect",
-        default=True,
-        show_default=True,
-        help="Act only while holding the component's Lease; without, whoever starts it must see to it that"
-        " there is one.",
-    )(function)
-
-
 def log_level_option(function: F) -> F:
     return click.option(
         "--log-level",

@@ -11,7 +11,7 @@ import msgspec
 from mco.api import resources
 from mco.api.core import Pod, PodDisruptionBudget
 from mco.kube.client import Client
-from mco.kube.errors import APIError, NotFoundError
+from mco.kube.errors import APIError, ConflictError, NotFoundError
 from mco.plan.pool import drain
 
 
@@ -61,18 +61,23 @@ class Evictions:
         return True
 
     async def _evict(self, pod: Pod) -> APIError | None:
-        """None when the pod goes, or is gone."""
+        """None when the pod goes, is gone, or is not the one that was looked at: the next look finds out."""
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": pod.name, "namespace": pod.metadata.namespace},
-            "deleteOptions": {"preconditions": {"uid": pod.metadata.uid}},
+            "deleteOptions": {
+                "preconditions": {
+                    "uid": pod.metadata.uid,
+                    "resourceVersion": pod.metadata.resource_version,
+                }
+            },
         }
         path = resources.PODS.path(pod.name, namespace=pod.metadata.namespace, subresource="eviction")
         try:
             # Whoever is told to come again later is told why, too: that is worth more than another try.
             await self._client.request("POST", path, body=body, patience=0.0)
-        except NotFoundError:
+        except (NotFoundError, ConflictError):
             return None
         except APIError as error:
             return error

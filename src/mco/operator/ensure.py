@@ -6,39 +6,70 @@ what is missing (spec/operator.md 1.10).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from mco.api.meta.objects import JSON, Object
 from mco.api.resources import Resource
 from mco.kube.client import Client
-from mco.kube.errors import AlreadyExists, NotFoundError
+from mco.kube.errors import AlreadyExists, ConflictError, NotFoundError
+
+T = TypeVar("T")
+
+_ATTEMPTS = 5
 
 
 async def exists(client: Client, resource: Resource[Any], body: Mapping[str, Any]) -> Object:
     """Creates the object unless it is there, and adds labels and annotations that it lacks."""
-    name = body["metadata"]["name"]
-    found = await _get(client, resource, name)
-    if found is None:
-        try:
-            created: Object = await client.create(resource, body)
-            return created
-        except AlreadyExists:
-            found = await client.get(resource, name)
-    missing = missing_metadata(found, body["metadata"])
-    if missing:
-        patched: Object = await client.patch(resource, name, {"metadata": missing})
-        return patched
-    return found
+
+    async def attempt() -> Object:
+        found, _ = await _found_or_created(client, resource, body)
+        missing = missing_metadata(found, body["metadata"])
+        return await patched(client, resource, found, {"metadata": missing}) if missing else found
+
+    return await decided(attempt)
 
 
 async def spec_equals(client: Client, resource: Resource[Any], body: Mapping[str, Any]) -> None:
     """Like `exists`, and sets the spec too: for objects that nobody but the operator writes.
 
     A null in `body` holds only when the object is created: in a merge patch it would remove the field."""
-    await exists(client, resource, body)
     spec = {key: value for key, value in body["spec"].items() if value is not None}
-    await client.patch(resource, body["metadata"]["name"], {"spec": spec})
+
+    async def attempt() -> None:
+        found, created = await _found_or_created(client, resource, body)
+        if not created:
+            changes = {"metadata": missing_metadata(found, body["metadata"]), "spec": spec}
+            await patched(client, resource, found, changes)
+
+    await decided(attempt)
+
+
+async def decided(attempt: Callable[[], Awaitable[T]]) -> T:
+    """The outcome of an attempt that reads, decides, and writes with the resourceVersion that it read. What
+    somebody else was faster with is decided again, on what is there then."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return await attempt()
+        except ConflictError:
+            continue
+    return await attempt()
+
+
+async def patched(
+    client: Client,
+    resource: Resource[Any],
+    found: Object,
+    changes: Mapping[str, Any],
+    *,
+    subresource: str = "",
+) -> Object:
+    """Merges `changes` into the object as it was found. Raises ConflictError when it is another one by now:
+    an operator that was stopped in between writes nothing over its successor's."""
+    metadata = {**changes.get("metadata", {}), "resourceVersion": found.metadata.resource_version}
+    body = {**changes, "metadata": metadata}
+    answer: Object = await client.patch(resource, found.name, body, subresource=subresource)
+    return answer
 
 
 def missing_metadata(found: Object, wanted: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -51,9 +82,16 @@ def missing_metadata(found: Object, wanted: Mapping[str, JSON]) -> dict[str, JSO
     }
 
 
-async def _get(client: Client, resource: Resource[Any], name: str) -> Object | None:
+async def _found_or_created(
+    client: Client, resource: Resource[Any], body: Mapping[str, Any]
+) -> tuple[Object, bool]:
+    """The object, and whether it was made just now."""
+    name = body["metadata"]["name"]
     try:
-        found: Object = await client.get(resource, name)
+        return await client.get(resource, name), False
     except NotFoundError:
-        return None
-    return found
+        pass
+    try:
+        return await client.create(resource, body), True
+    except AlreadyExists:
+        return await client.get(resource, name), False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -63,6 +64,10 @@ async def _controller_config(client: Client, installation: Installation, clock: 
     (design.md 10)."""
     body = objects.controller_config(installation)
     await ensure.spec_equals(client, resources.CONTROLLER_CONFIGS, body)
+    await ensure.decided(partial(_complete, client, installation, clock))
+
+
+async def _complete(client: Client, installation: Installation, clock: Clock) -> None:
     config = await client.get(resources.CONTROLLER_CONFIGS, names.CONTROLLER_CONFIG)
     text = f"sync completed towards ({config.metadata.generation}) generation using controller version "
     conditions = config.status.conditions
@@ -83,16 +88,23 @@ async def _controller_config(client: Client, installation: Installation, clock: 
         "observedGeneration": config.metadata.generation,
         "conditions": [msgspec.to_builtins(condition) for condition in conditions],
     }
-    await client.patch(resources.CONTROLLER_CONFIGS, config.name, {"status": status}, subresource="status")
+    changes = {"status": status}
+    await ensure.patched(client, resources.CONTROLLER_CONFIGS, config, changes, subresource="status")
 
 
 async def _machine_configuration(client: Client) -> None:
     await ensure.exists(client, resources.MACHINE_CONFIGURATIONS, objects.machine_configuration())
-    await policies(client, await client.get(resources.MACHINE_CONFIGURATIONS, names.MACHINE_CONFIGURATION))
+
+    async def merge() -> None:
+        name = names.MACHINE_CONFIGURATION
+        await policies(client, await client.get(resources.MACHINE_CONFIGURATIONS, name))
+
+    await ensure.decided(merge)
 
 
 async def policies(client: Client, configuration: MachineConfiguration) -> None:
-    """Writes the built-in disruption policies merged with the user's into the status (spec/node.md 6.3)."""
+    """Writes the built-in disruption policies merged with the user's into the status (spec/node.md 6.3).
+    Raises ConflictError when the configuration changed meanwhile."""
     policy = merged(configuration.spec.node_disruption_policy)
     status = configuration.status
     if (
@@ -104,6 +116,6 @@ async def policies(client: Client, configuration: MachineConfiguration) -> None:
         "observedGeneration": configuration.metadata.generation,
         "nodeDisruptionPolicyStatus": {"clusterPolicies": msgspec.to_builtins(policy)},
     }
-    await client.patch(
-        resources.MACHINE_CONFIGURATIONS, configuration.name, {"status": body}, subresource="status"
+    await ensure.patched(
+        client, resources.MACHINE_CONFIGURATIONS, configuration, {"status": body}, subresource="status"
     )

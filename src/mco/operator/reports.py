@@ -61,8 +61,15 @@ class Reports:
             return
 
     async def _delete(self, report: MachineConfigNode) -> None:
+        """A report that changed since it was looked at may be that of a new Node of the same name."""
+        meta = report.metadata
         try:
-            await self._client.delete(resources.MACHINE_CONFIG_NODES, report.name, uid=report.metadata.uid)
+            await self._client.delete(
+                resources.MACHINE_CONFIG_NODES,
+                report.name,
+                uid=meta.uid,
+                resource_version=meta.resource_version,
+            )
         except NotFoundError:
             return
 

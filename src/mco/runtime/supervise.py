@@ -1,15 +1,16 @@
 """Run the parts of a process together: all of them, or none.
 
 `supervise({"render": render.run, "node": node.run})` starts every part. The first that fails cancels the
-others and its error is raised with the part's name; SIGTERM or SIGINT cancels all of them and is no error. A
-part gets `grace` seconds to clean up after it was cancelled; one that does not stop is named and left behind,
-so that a stuck part never keeps a process alive.
+others and its error is raised with the part's name; SIGTERM or SIGINT cancels all of them and is no error;
+the same signal once more ends the process at once. A part gets `grace` seconds to clean up after it was
+cancelled; one that does not stop is named and left behind, so that a stuck part never keeps a process alive.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -95,6 +96,9 @@ def _on_signal(stop: asyncio.Future[signal.Signals]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
 
     def ask(number: signal.Signals) -> None:
+        # Not one after the other kind: Ctrl+C reaches a whole group of processes, and a parent among them
+        # passes it on in its own way.
+        signal.signal(number, _end)
         if not stop.done():
             stop.set_result(number)
 
@@ -108,3 +112,9 @@ def _on_signal(stop: asyncio.Future[signal.Signals]) -> Iterator[None]:
             loop.remove_signal_handler(number)
             if handler is not None:
                 signal.signal(number, handler)
+
+
+def _end(number: int, _: object) -> None:
+    """A handler that needs no event loop: whoever insists may do so because the loop is stuck."""
+    _log.warning("asked twice; nothing is waited for", signal=signal.Signals(number).name)
+    os._exit(128 + number)

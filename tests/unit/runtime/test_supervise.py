@@ -128,3 +128,29 @@ def test_a_real_process_cleans_up_on_sigterm_and_exits_with_success() -> None:
         process.terminate()
         assert process.stdout.read() == "clean\n"
         assert process.wait() == 0
+
+
+@pytest.mark.parametrize(("second", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
+def test_the_same_signal_again_ends_a_process_that_is_stuck(second: signal.Signals, code: int) -> None:
+    program = textwrap.dedent("""
+        import asyncio, sys
+        from mco.runtime.supervise import supervise
+        async def part():
+            try:
+                print("up", flush=True)
+                await asyncio.Event().wait()
+            finally:
+                print("stopping", flush=True)
+                sys.stdin.read()
+        asyncio.run(supervise({"part": part}))
+    """)
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.terminate()
+        assert process.stdout.readline() == "stopping\n"
+        process.send_signal(second)
+        if code == 0:
+            process.stdin.close()
+        assert process.wait() == code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from mco.api import names
@@ -22,11 +24,13 @@ _CONTROL_PLANE_ROLES = ("control-plane", names.MASTER)
 _log = Logger("mco.leader")
 
 
-async def lead(client: Client, lease: str, work: Work, clock: Clock) -> None:
-    """Runs `work` while this process holds `lease` in our namespace; see `Elector.lead`."""
+async def lead(client: Client, lease: str, work: Work, clock: Clock, given: Mapping[str, float]) -> None:
+    """Runs `work` while this process holds `lease` in our namespace; see `Elector.lead`. `given` seconds, by
+    the names of `Timings`, are in force whatever the topology. Raises InvalidInput when they do not fit."""
     me = await this_process(client)
     lock = Lock(client, names.NAMESPACE, lease, clock)
-    await Elector(lock, client, me, timings=await timings(client), clock=clock).lead(work)
+    in_force = msgspec.structs.replace(await timings(client), **given)
+    await Elector(lock, client, me, timings=in_force, clock=clock).lead(work)
 
 
 async def timings(client: Client) -> Timings:
