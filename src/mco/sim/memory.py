@@ -39,11 +39,6 @@ class Memory:
         document = {"apiVersion": res.api_version, "kind": res.kind, **body}
         self._put(res.path(name), merge(document, {"metadata": {"uid": f"{res.plural}/{name}"}}))
 
-    def all(self, res: Resource[T]) -> list[T]:
-        views: dict[str, Any] = self._views
-        prefix = res.path() + "/"
-        return [view for path, view in views.items() if path.startswith(prefix)]
-
     def patch(self, res: Resource[Any], name: str, body: Mapping[str, Any]) -> None:
         path = res.path(name)
         self._put(path, merge(self._objects[path], body))

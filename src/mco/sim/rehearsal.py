@@ -20,7 +20,8 @@ from mco.api.resources import MACHINE_CONFIG_NODES, MACHINE_CONFIGS, MACHINE_CON
 from mco.kube.client import Client
 from mco.plan.node import policies
 from mco.plan.node.observation import Annotations, view
-from mco.plan.pool import nodes, rollout
+from mco.plan.pool import rollout
+from mco.plan.pool.nodes import Standing, standing
 from mco.runtime import virtual
 from mco.runtime.virtual import VirtualClock
 from mco.sim.library import Library
@@ -67,6 +68,7 @@ class _Stage:
         self._clock = VirtualClock()
         self._changed = asyncio.Event()
         self._draining: set[asyncio.Task[None]] = set()
+        self._members: dict[str, Standing] = {}
         self._away: set[str] = set()
         self._most_away = 0
         self._fill()
@@ -126,7 +128,7 @@ class _Stage:
             seconds=seconds,
             away=self._most_away,
             boots={actor.name: actor.boots - 1 for actor in actors},
-            failing=tuple(node.name for node in self._memory.all(NODES) if nodes.failing(node)),
+            failing=tuple(member.name for member in self._members.values() if member.failing),
             writes=self._memory.writes,
         )
 
@@ -135,10 +137,9 @@ class _Stage:
         pool, config = self._scene.pool, self._scene.pool.spec.configuration.name
         while True:
             self._changed.clear()
-            members = self._memory.all(NODES)
-            if all(nodes.done(node) and nodes.desired(node) == config for node in members):
+            if all(member.done_for(config) for member in self._members.values()):
                 return
-            for node in rollout.plan(pool, members).targets:
+            for node in rollout.plan(pool, self._members.values()).targets:
                 self._memory.patch(
                     NODES, node.name, {"metadata": {"annotations": {names.DESIRED_CONFIG: config}}}
                 )
@@ -149,7 +150,8 @@ class _Stage:
         self._changed.set()
         if new is None:
             return
-        (self._away.add if nodes.unavailable(new) else self._away.discard)(new.name)
+        member = self._members[new.name] = standing(new)
+        (self._away.add if member.unavailable else self._away.discard)(new.name)
         self._most_away = max(self._most_away, len(self._away))
         seen = view(new)
         if seen.drain_pending and (old is None or view(old).desired_drain != seen.desired_drain):
