@@ -40,5 +40,5 @@ def _prospect(pool: Prospect) -> str:
     if pool.trouble:
         return f"{heading}  cannot be told: {pool.trouble}\n"
     if pool.change is None:
-        return f"{heading}  no MachineConfigs are there, nothing changes\n"
+        return f"{heading}  it selects no MachineConfigs, nothing changes\n"
     return heading + Writer(lambda text, _: text, _DIFF_LINES).text(pool.change)

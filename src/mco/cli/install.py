@@ -110,10 +110,7 @@ async def _planned(client: Client, payload: list[Manifest], mode: Mode | None) -
     from mco.payload.install import plan
     from mco.runtime.clock import SystemClock
 
-    installation = await plan(payload, Wholes(client), SystemClock(), mode)
-    for manifest, reason in installation.left_out:
-        click.echo(f"{named(manifest)} left out: {reason}", err=True)
-    return installation
+    return await plan(payload, Wholes(client), SystemClock(), mode)
 
 
 async def _foretell(client: Client, installation: Installation) -> None:
@@ -124,6 +121,8 @@ async def _foretell(client: Client, installation: Installation) -> None:
     for manifest in installation.manifests:
         found = await outcome(manifest, objects, installation.mode)
         click.echo(f"{named(manifest)} {found} (dry run)")
+    for manifest, reason in installation.left_out:
+        click.echo(f"{named(manifest)} left out: {reason}", err=True)
 
 
 async def _apply(client: Client, installation: Installation, *, wait: bool, timeout: float) -> bool:

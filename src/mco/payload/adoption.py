@@ -24,6 +24,7 @@ from mco.plan.pool.membership import Membership
 from mco.plan.preview.preview import Preview, preview
 from mco.render import builtin
 from mco.render.pool import render
+from mco.render.selection import select
 
 T = TypeVar("T", bound=Object)
 
@@ -114,11 +115,10 @@ def _rendered(
     """None for a pool that selects nothing yet."""
     inputs = [config for name, config in configs.items() if not name.startswith(names.RENDERED_PREFIX)]
     try:
-        rendered = render(pool, inputs, controller)
+        select(pool, inputs)
     except RenderError:
-        if not inputs:
-            return None
-        raise
+        return None
+    rendered = render(pool, inputs, controller)
     return msgspec.json.decode(msgspec.json.encode(rendered.machine_config), type=MachineConfig)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
@@ -146,13 +147,13 @@ class _Pass:
         """ClusterOperators are there before their operators: whoever looks sees what is being waited for."""
         for manifest in node.manifests:
             if _is_operator(manifest):
-                try:
-                    if await self._objects.get(manifest.body) is None:
-                        body = {k: v for k, v in manifest.body.items() if k != "status"}
-                        await self._objects.create(body)
-                except MCOError:
-                    # The gate itself will say so, with its own patience.
-                    continue
+                # The gate itself will say so, with its own patience.
+                with suppress(MCOError):
+                    await self._introduce(manifest)
+
+    async def _introduce(self, manifest: Manifest) -> None:
+        if await self._objects.get(manifest.body) is None:
+            await self._objects.create({k: v for k, v in manifest.body.items() if k != "status"})
 
     async def _persistently(self, manifest: Manifest) -> Outcome:
         wait = self._pace.first_wait
@@ -212,6 +213,8 @@ class _Pass:
     async def _pass_gate(self, manifest: Manifest) -> Outcome:
         began, said = self._clock.monotonic(), ""
         initializing = self._mode is Mode.INITIALIZING
+        # When this node began, its kind may not have been there.
+        await self._introduce(manifest)
         while True:
             found = await self._objects.get(manifest.body)
             closed = gate.closed(manifest.body, found or {}, initializing=initializing)

@@ -25,6 +25,8 @@ from mco.runtime.clock import Clock
 POLL = 0.5
 _WORKLOADS = ("Deployment", "DaemonSet")
 _DEFINITIONS = "CustomResourceDefinition"
+# Deleted, they are there until all that is in them is not.
+_ENDING = ("Namespace", _DEFINITIONS)
 
 Tell = Callable[[Manifest], None]
 
@@ -49,9 +51,12 @@ async def uninstall(
         await _remove(each, objects, tell, "Foreground")
         await _gone(each, objects, clock, deadline)
     freed = await _uncordon(client, objects)
-    for each in reversed(payload):
-        if _goes(each, purge):
-            await _remove(each, objects, tell, "Background")
+    rest = [each for each in reversed(payload) if _goes(each, purge)]
+    for each in rest:
+        await _remove(each, objects, tell, "Background")
+    for each in rest:
+        if each.kind in _ENDING:
+            await _gone(each, objects, clock, deadline)
     return freed
 
 
@@ -73,13 +78,13 @@ async def _remove(each: Manifest, objects: Wholes, tell: Tell, propagation: str)
 
 
 async def _gone(each: Manifest, objects: Wholes, clock: Clock, deadline: float) -> None:
-    """With its Pods: deleted in the foreground, it stays as long as they do."""
+    """With all that it has: deleted in the foreground, a workload stays as long as its Pods do."""
     while await objects.get(each.body) is not None:
         if clock.monotonic() > deadline:
             raise Unavailable(
                 f"timed out waiting for the end of {each.identity}",
                 subject=str(each.identity),
-                hint="see why its Pods do not end, then run the same command again",
+                hint="see what of it does not end, then run the same command again",
             )
         await clock.sleep(POLL)
 
