@@ -65,12 +65,16 @@ async def up(instance: Instance, workers: int, screen: Screen) -> bool:
     ):
         screen.say(f"API server: {plane.server}   KUBECONFIG={instance.kubeconfig}")
         roles = layout(workers, lab.known())
-        await start(lab, plane, roles)
-        screen.say(f"{len(roles)} nodes are ready; installing")
-        await install(instance)
-        await seed(plane.client)
-        async with Watch(plane.client, RealHosts(lab), roles, screen, news).running() as watch:
-            await _follow(instance, roles, watch, screen)
+        try:
+            await start(lab, plane, roles)
+            screen.say(f"{len(roles)} nodes are ready; installing")
+            await install(instance)
+            await seed(plane.client)
+            async with Watch(plane.client, RealHosts(lab), roles, screen, news).running() as watch:
+                await _follow(instance, roles, watch, screen)
+        finally:
+            # Before the API server: a pod that ends has something to tell it.
+            await lab.stop(in_order=True)
     return True
 
 
@@ -99,7 +103,9 @@ async def install(instance: Instance) -> None:
 
 async def _follow(instance: Instance, roles: Mapping[str, str], watch: Watch, screen: Screen) -> None:
     """Until it is cancelled. What does not get there stays as it is, so that a person can look at it."""
+    needed = set(roles.values())
     try:
+        await watch.until(lambda fleet: needed <= {p.name for p in fleet.pools if p.config}, "rendering")
         await watch.until(lambda fleet: all_updated(fleet, roles), "adoption")
     except Unavailable as error:
         screen.say(error.message)
