@@ -6,9 +6,16 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers.assets import find, version
 from tests.servers.real import RealServer, real_server
+
+# How long an example takes says more about the machine than about the code. Who has the time looks further:
+# `pytest tests/property --hypothesis-profile=thorough`.
+settings.register_profile("quick", deadline=None, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:

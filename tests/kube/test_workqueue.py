@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.kube.workqueue import Bucket, ExponentialLimiter, ShutDown, WorkQueue
@@ -108,7 +108,6 @@ async def test_a_wake_up_is_not_lost_with_a_cancelled_worker() -> None:
     assert second_or_first == "a"
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 3)), max_size=40),
     st.integers(1, 4),

@@ -10,17 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from mco.ignition import types as t
 from mco.ignition.schema import key_of
 
 S = TypeVar("S")
-
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 flags = st.none() | st.booleans()
 texts = st.none() | st.sampled_from(("", "x", "y"))

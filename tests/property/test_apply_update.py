@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api import names
@@ -161,7 +161,6 @@ def host_folder(what: tuple[Any, ...]) -> bool:
     return bool(what[0] & 0o170000 == 0o040000)
 
 
-@settings(max_examples=40, deadline=None)
 @given(_CONFIGS, _CONFIGS)
 def test_an_update_ends_as_the_new_config_alone(old: Target, new: Target) -> None:
     with machine() as updated, machine() as fresh:
@@ -172,7 +171,6 @@ def test_an_update_ends_as_the_new_config_alone(old: Target, new: Target) -> Non
         assert not facts.differences(updated.host, expectations(new, before=old, running=False))
 
 
-@settings(max_examples=40, deadline=None)
 @given(_CONFIGS, _CONFIGS, st.integers(min_value=0, max_value=25))
 def test_undoing_from_any_point_gives_the_old_tree(old: Target, new: Target, stop_after: int) -> None:
     with machine() as made:
@@ -188,7 +186,6 @@ def test_undoing_from_any_point_gives_the_old_tree(old: Target, new: Target, sto
         assert everything(made.host) == before
 
 
-@settings(max_examples=40, deadline=None)
 @given(_CONFIGS, _CONFIGS, st.integers(min_value=0, max_value=25))
 def test_resuming_from_any_point_ends_as_if_never_interrupted(
     old: Target, new: Target, stop_after: int
@@ -206,7 +203,6 @@ def test_resuming_from_any_point_ends_as_if_never_interrupted(
         assert not facts.differences(made.host, expectations(new, before=old, running=False))
 
 
-@settings(max_examples=30, deadline=None)
 @given(_CONFIGS, _CONFIGS)
 def test_a_failing_action_undoes_the_ones_before_it(old: Target, new: Target) -> None:
     broken = msgspec.structs.replace(

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.ignition import types as t
@@ -104,7 +104,6 @@ def test_any_bytes_are_parsed_or_refused(raw: bytes) -> None:
         parse(raw)
 
 
-@settings(max_examples=200)
 @given(damaged_documents())
 def test_damaged_documents_are_parsed_or_refused(raw: bytes) -> None:
     with suppress(IgnitionError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mco.api import names
@@ -180,7 +180,6 @@ class Machine:
         self.journal = undone if reboot else None
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), _EVENTS), max_size=8))
 def test_a_node_that_is_left_alone_arrives(history: list[tuple[int, tuple[str, str]]]) -> None:
     machine = Machine()
@@ -200,7 +199,6 @@ def test_a_node_that_is_left_alone_arrives(history: list[tuple[int, tuple[str, s
     event(f"reboots: {machine.reboots}")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(CONFIGS)), st.sampled_from(["whole", "fail", "stop"]), st.integers(0, 20))
 def test_one_update_reboots_at_most_once(new: str, how: str, crash_after: int) -> None:
     """A failure or a crash of the daemon costs none; only an update that needs it reboots."""
@@ -217,7 +215,6 @@ def test_one_update_reboots_at_most_once(new: str, how: str, crash_after: int) -
     assert machine.node.current == new
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 20))
 def test_a_withdrawn_update_never_reboots_before_it_rebooted(steps_before: int) -> None:
     machine = Machine()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mco.api.machineconfiguration import Action, DisruptionPolicies, FilePolicy, SSHKeyPolicy, UnitPolicy
@@ -130,7 +130,6 @@ def verdict(found: Preview) -> tuple[Any, ...]:
     return (found.reconcilable, found.files, found.units, found.actions, found.drain, found.because)
 
 
-@settings(deadline=None)
 @given(_CONFIGS, _POLICIES)
 def test_nothing_has_to_be_done_to_stay(one: dict[str, Any], known: DisruptionPolicies) -> None:
     found = decide(one, one, known)
@@ -140,7 +139,6 @@ def test_nothing_has_to_be_done_to_stay(one: dict[str, Any], known: DisruptionPo
     assert found.exit_code == (2 if found.refused else 0)
 
 
-@settings(deadline=None)
 @given(_CONFIGS, _CONFIGS, _POLICIES)
 def test_what_every_answer_keeps(old: dict[str, Any], new: dict[str, Any], known: DisruptionPolicies) -> None:
     """One reason for each action, no action twice, no reboot without a drain and beside nothing else."""
@@ -157,7 +155,6 @@ def test_what_every_answer_keeps(old: dict[str, Any], new: dict[str, Any], known
         assert found.reason
 
 
-@settings(deadline=None)
 @given(_CONFIGS, _CONFIGS, _POLICIES, st.randoms(use_true_random=False))
 def test_the_order_of_files_and_units_decides_nothing(
     old: dict[str, Any], new: dict[str, Any], known: DisruptionPolicies, random: Any
@@ -172,7 +169,6 @@ def test_the_order_of_files_and_units_decides_nothing(
     assert verdict(first) == verdict(second)
 
 
-@settings(deadline=None)
 @given(_CONFIGS, _CONFIGS, _POLICIES)
 def test_the_specification_step_by_step(
     old: dict[str, Any], new: dict[str, Any], known: DisruptionPolicies
@@ -254,7 +250,6 @@ _PLANTED = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     _PLANTED, _LINES, _LINES, _LINES, st.sampled_from(("file", "secret path", "unit", "dropin", "argument"))
 )
@@ -286,7 +281,6 @@ def test_a_planted_secret_is_never_shown(
         assert _SECRET not in shown
 
 
-@settings(deadline=None)
 @given(_CONFIGS, _CONFIGS, _POLICIES)
 def test_the_daemon_would_decide_the_same(
     old: dict[str, Any], new: dict[str, Any], known: DisruptionPolicies

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api.scalars import must_be_quoted
@@ -59,19 +59,16 @@ def by_libyaml(tree: Any) -> str:
     return text.removesuffix("...\n")
 
 
-@settings(max_examples=120, deadline=None)
 @given(trees)
 def test_the_text_is_what_libyaml_writes(tree: dict[str, Any]) -> None:
     assert dump(tree) == by_libyaml(tree)
 
 
-@settings(max_examples=80, deadline=None)
 @given(trees)
 def test_the_text_reads_back_as_the_tree(tree: dict[str, Any]) -> None:
     assert load_all(dump(tree).encode(), "text") == [tree]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(st.sampled_from("a \u2028\u2029\ufeff\n'x"), max_size=60))
 def test_separators_never_break_the_tree(text: str) -> None:
     assert dump({"a": text, "b": "x"}).endswith(("\nb: x\n", "\u2028b: x\n", "\u2029b: x\n"))

@@ -130,7 +130,7 @@ def _events_lead_to_the_present(
     assert state == _listed(core, served, selection)[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps, selections, st.integers(0, 25))
 def test_lists_and_watches_agree(history: list[Step], selection: Selection, cut: int) -> None:
     asyncio.run(_check(history, selection, cut))

@@ -204,7 +204,7 @@ def test_left_overs_of_a_crash_are_swept_and_nothing_else(root: Root, folder: Pa
     assert root.list("/d") == [".hidden", "f.mcd-0123456789ab"]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("abc"), Bytes, st.integers(0, 0o7777), st.integers(0, 70000))))
 def test_what_was_written_last_is_there(root: Root, writes: list[tuple[str, bytes, int, int]]) -> None:
     expected: dict[str, tuple[bytes, int, int]] = {}

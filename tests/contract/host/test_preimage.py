@@ -94,7 +94,7 @@ def change(root: Root, kind: str, path: str, data: bytes) -> None:
         root.remove(path)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(Change, max_size=6), st.lists(Change, max_size=6), st.data())
 def test_restoring_backwards_gives_the_old_tree_even_when_interrupted(
     root: Root, before: list[tuple[str, str, bytes]], after: list[tuple[str, str, bytes]], data: st.DataObject

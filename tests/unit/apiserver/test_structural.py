@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
+import sys
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api.crds import definitions
@@ -134,7 +137,6 @@ for schema_of_ours in OURS:
     schema_of_ours.validate({})
 
 
-@settings(deadline=None)  # the first one compiles all rules
 @given(values)
 def test_our_schemas_answer_whatever_is_sent(value: Any) -> None:
     for compiled in OURS:
@@ -253,4 +255,26 @@ def test_messages(schema: dict[str, Any], value: Any, messages: list[str]) -> No
     ],
 )
 def test_patterns_mean_what_re2_means(pattern: str, text: str, matches: bool) -> None:
-    assert bool(compile_pattern(pattern).search(text)) is matches
+    assert compile_pattern(pattern).occurs_in(text) is matches
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "a+b", "(a|aa)+$", "a*a*a*a*a*c", "(?P<x>a*)*b"])
+def test_patterns_take_no_longer_for_texts_made_to_confuse_them(pattern: str) -> None:
+    """Python's own engine would try for hours."""
+    text = "a" * 50_000 + "!"
+    compiled = compile_pattern(pattern)
+    assert not compiled.occurs_in(text)
+    assert compiled.first_in(text) == ""
+
+
+@given(st.sampled_from(["a+b", "(a|b)+", "^a?b*", "[ab]{2}", "b(a)", "a$"]), st.text("ab\n", max_size=400))
+def test_both_engines_find_the_same(pattern: str, text: str) -> None:
+    compiled = compile_pattern(pattern)
+    python, linear = (msgspec.structs.replace(compiled, longest=longest) for longest in (sys.maxsize, -1))
+    assert python.occurs_in(text) is linear.occurs_in(text)
+    assert python.first_in(text) == linear.first_in(text)
+
+
+def test_a_pattern_that_only_python_knows_is_refused() -> None:
+    with pytest.raises(re.error, match=r"invalid repeat count: `\{2000\}`"):
+        compile_pattern("a{2000}")

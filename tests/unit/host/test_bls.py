@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.base.errors import InvalidInput
@@ -40,13 +40,11 @@ def test_arguments_are_split_as_the_kernel_does(text: str, expected: tuple[str, 
 Argument = st.from_regex(r'[a-z0-9_.]+(=("[a-z ]*"|[a-z0-9,/:-]*))?', fullmatch=True)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(Argument), st.sampled_from([" ", "  ", "\t", " \n"]))
 def test_joining_and_splitting_gives_the_same_arguments(arguments: list[str], space: str) -> None:
     assert split_arguments(space.join(arguments)) == tuple(arguments)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.lists(Argument), max_size=4))
 def test_entries_of_a_list_may_hold_several(entries: list[list[str]]) -> None:
     flat = tuple(argument for entry in entries for argument in entry)

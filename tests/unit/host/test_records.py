@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.host.records import (
@@ -36,7 +36,6 @@ def life(reached: int, complete: bool) -> list[Record]:
     return [*records, Finished(outcome="failed")]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(1, 3), st.booleans(), st.data())
 def test_every_prefix_tells_what_may_have_happened(reached: int, complete: bool, data: st.DataObject) -> None:
     records = life(reached, complete)

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api.meta.patches import merge
@@ -232,7 +232,6 @@ def documents() -> st.SearchStrategy[Any]:
     )
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abc"), documents()), st.dictionaries(st.sampled_from("abc"), documents())
 )
@@ -240,7 +239,6 @@ def test_the_difference_leads_from_one_to_the_other(have: dict[str, Any], made: 
     assert merge(have, difference(have, made)) == made
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abc"), documents()), st.dictionaries(st.sampled_from("abc"), documents())
 )
