@@ -26,7 +26,9 @@ from mco.api.resources import (
 )
 from mco.apiserver.server import Settings, running
 from mco.configserver.cluster import Access, Caches, ClusterConfigs
+from mco.configserver.marks import ServingMarks
 from mco.ignition import dataurl
+from mco.runtime.clock import SystemClock, parse_rfc3339
 from tests.configserver.clients import Answer, ask
 from tests.configserver.installation import CA, KUBELET_CA, URL, Installation, files, ignition, installation
 
@@ -217,7 +219,12 @@ async def test_the_shared_token_is_read_again_when_it_is_rotated(cluster: Instal
 async def test_requests_cost_no_preparation(cluster: Installation) -> None:
     caches = Caches(cluster.client)
     (cluster.tokens / "ca.crt").write_bytes(CA)
-    configs = ClusterConfigs(cluster.client, caches, Access(server=URL, token_folder=cluster.tokens))
+    configs = ClusterConfigs(
+        cluster.client,
+        caches,
+        Access(server=URL, token_folder=cluster.tokens),
+        ServingMarks(cluster.client, SystemClock()),
+    )
     async with followed(caches):
         await configs.warm()
         assert configs.preparations == 1

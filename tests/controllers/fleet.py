@@ -34,13 +34,14 @@ PATIENCE = 60.0
 
 
 class HandClock:
-    """Moves when the test says so."""
+    """Moves when the test says so; `jump` is by how much the wall clock is wrong."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
+        self.jump = 0.0
 
     def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds + self.jump)
 
     def monotonic(self) -> float:
         return self.seconds

@@ -42,6 +42,8 @@ RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
 OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
 PRE_BUILT_IMAGE = f"{GROUP}/pre-built-image"
 LEASE_HOLDER = f"{GROUP}/lease-holder"  # of a Lease: which process holds it
+KEEP = f"{GROUP}/keep"  # of a rendered MachineConfig, with any value: it is never collected
+ALLOW_DELETION = f"{GROUP}/allow-deletion"  # of a rendered MachineConfig, with any value: though it is in use
 JOIN_MACHINE = f"{GROUP}/machine"  # of a bootstrap token: the one machine that it was made for
 
 # Values of the state annotation
@@ -57,6 +59,8 @@ CONTROLLER_CONFIG = "machine-config-controller"
 OPERATOR_LEASE, CONTROLLER_LEASE = "machine-config", "machine-config-controller"
 MACHINE_CONFIGURATION = "cluster"
 SCHEDULER = "cluster"
+IN_USE_MAP = "rendered-configs-in-use"  # ConfigMap: rendered configs that must stay, and who needs them
+SERVED_MAP = "rendered-configs-served"  # ConfigMap: when each rendered config was served last
 MASTER, WORKER, ARBITER = "master", "worker", "arbiter"
 BUILT_IN_POOLS = (MASTER, WORKER, ARBITER)
 NOT_YET_SET = "not-yet-set"

@@ -1,7 +1,7 @@
 """The ValidatingAdmissionPolicies of the product and their bindings (spec/node.md 1.14, spec/render.md 1.9).
 
 They hold what no schema can say: what depends on who asks, on another object, or on what is deleted. All of
-them fail closed and deny; a policy with a parameter denies too where the parameter is missing.
+them fail closed and deny; a policy with a required parameter denies too where the parameter is missing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """The object that a policy reads beside the one in question."""
+    """The object that a policy reads beside the one in question. `required`: without it everything is
+    denied."""
 
     api_version: str
     kind: str
     name: str
+    namespace: str = ""
+    required: bool = True
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +82,8 @@ _BOOT_IMAGES = "object.spec.managedBootImages"
 _PLATFORM = "params.status.platformStatus.type"
 _INFRASTRUCTURE = Parameter(_CONFIG_API, "Infrastructure", "cluster")
 _CLAIMS = "request.userInfo.extra"
+_IN_USE = Parameter("v1", "ConfigMap", names.IN_USE_MAP, names.NAMESPACE, required=False)
+_ANNOTATIONS = "oldObject.metadata.annotations"
 
 POLICIES = (
     Policy(
@@ -198,6 +203,24 @@ POLICIES = (
         ),
     ),
     Policy(
+        # Ours, not the original's. The marks stand in an object of their own, which is small: a mark on the
+        # config would be a write of the whole config, and part of what machines are served.
+        name="rendered-config-deletion-guard",
+        group=names.GROUP,
+        resources=("machineconfigs",),
+        operations=DELETES,
+        parameter=_IN_USE,
+        checks=(
+            Check(
+                "!has(params.data) || !(oldObject.metadata.name in params.data) || "
+                f"(has({_ANNOTATIONS}) && '{names.ALLOW_DELETION}' in {_ANNOTATIONS})",
+                text_of="'MachineConfig ' + oldObject.metadata.name + ' is in use by ' + "
+                "params.data[oldObject.metadata.name] + '; to delete it all the same, annotate it with "
+                f"{names.ALLOW_DELETION}'",
+            ),
+        ),
+    ),
+    Policy(
         name="networkpolicy-prevent-deletion",
         file="networkpolicy-deletion-guard",
         group="networking.k8s.io",
@@ -235,6 +258,8 @@ POLICIES = (
     ),
 )
 
+DELETION_GUARD = next(policy for policy in POLICIES if policy.name == "rendered-config-deletion-guard")
+
 
 def policy_object(policy: Policy) -> dict[str, Any]:
     """The ValidatingAdmissionPolicy, ready to create."""
@@ -254,8 +279,14 @@ def binding_object(policy: Policy) -> dict[str, Any]:
     """The ValidatingAdmissionPolicyBinding that makes the policy deny, ready to create."""
     spec: dict[str, Any] = {"policyName": policy.name, "validationActions": ["Deny"]}
     if policy.parameter is not None:
-        spec["paramRef"] = {"name": policy.parameter.name, "parameterNotFoundAction": "Deny"}
+        spec["paramRef"] = _reference(policy.parameter)
     return _object("ValidatingAdmissionPolicyBinding", f"{policy.name}-binding", spec)
+
+
+def _reference(parameter: Parameter) -> dict[str, str]:
+    action = "Deny" if parameter.required else "Allow"
+    inside = {"namespace": parameter.namespace} if parameter.namespace else {}
+    return {"name": parameter.name, "parameterNotFoundAction": action} | inside
 
 
 def _constraints(policy: Policy) -> dict[str, Any]:

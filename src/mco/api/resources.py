@@ -26,6 +26,7 @@ from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.machineconfiguration import MachineConfiguration
+from mco.api.machineosbuild import MachineOSBuild
 from mco.api.meta.objects import Object
 from mco.api.scheduler import Scheduler
 
@@ -86,6 +87,7 @@ MACHINE_CONFIG_POOLS = Resource(
 MACHINE_CONFIG_NODES = Resource(
     names.GROUP, names.VERSION, "machineconfignodes", "MachineConfigNode", MachineConfigNode
 )
+MACHINE_OS_BUILDS = Resource(names.GROUP, names.VERSION, "machineosbuilds", "MachineOSBuild", MachineOSBuild)
 CONTROLLER_CONFIGS = Resource(
     names.GROUP, names.VERSION, "controllerconfigs", "ControllerConfig", ControllerConfig
 )
@@ -93,3 +95,17 @@ MACHINE_CONFIGURATIONS = Resource(
     names.OPERATOR_GROUP, names.VERSION, "machineconfigurations", "MachineConfiguration", MachineConfiguration
 )
 SCHEDULERS = Resource("config.openshift.io", "v1", "schedulers", "Scheduler", Scheduler)
+ADMISSION_POLICIES = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicy",
+    Object,
+)
+ADMISSION_POLICY_BINDINGS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
+    Object,
+)

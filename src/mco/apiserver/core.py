@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,10 +29,16 @@ from mco.runtime import memory
 REMINDED_AT_ONCE = 50
 
 
-class Core:
-    """Opens the data folder; must be made on the event loop that serves it."""
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
 
-    def __init__(self, folder: Path) -> None:
+
+class Core:
+    """Opens the data folder; must be made on the event loop that serves it. `now` is what objects are stamped
+    with."""
+
+    def __init__(self, folder: Path, now: Callable[[], datetime] = wall_clock) -> None:
+        self.now = now
         self.catalog = Catalog()
         self.definitions = Definitions(self.catalog)
         self.store = Store(folder, self._committed)
@@ -64,9 +71,6 @@ class Core:
     def own(self) -> Options:
         """For what the server itself writes."""
         return Options(Writer("system:apiserver", (MASTERS,), self.now()))
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
     async def tick(self) -> None:
         """Once in a while: compaction, and bookmarks, for a few watchers at a time, because others want to be

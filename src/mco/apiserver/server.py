@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from mco.apiserver.auth.authorize import reason_of
 from mco.apiserver.auth.rules import Attributes
 from mco.apiserver.auth.tokens import BootstrapTokens
 from mco.apiserver.auth.user import User
-from mco.apiserver.core import Core
+from mco.apiserver.core import Core, wall_clock
 from mco.apiserver.http.app import Application
 from mco.apiserver.http.listener import Listener, bind, tls_context
 from mco.apiserver.registry.builtin import NAMESPACES
@@ -26,13 +27,15 @@ TICK_SECONDS = 30.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """`bind` are addresses to listen on, `names` more names and addresses for the serving certificate."""
+    """`bind` are addresses to listen on, `names` more names and addresses for the serving certificate; `now`
+    is the wall clock that objects are stamped with."""
 
     data_dir: Path
     port: int = 0
     bind: tuple[str, ...] = ("127.0.0.1",)
     names: tuple[str, ...] = ()
     tokens: Mapping[str, User] = msgspec.field(default_factory=dict)
+    now: Callable[[], datetime] = wall_clock
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -55,7 +58,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     Raises Conflict when another server has the folder, InvalidInput for a damaged one, Unavailable when an
     address cannot be bound."""
     folder = files.private_folder(settings.data_dir)
-    core = Core(folder)
+    core = Core(folder, settings.now)
     try:
         await _ensure_namespaces(core)
         await _ensure_roles(core)

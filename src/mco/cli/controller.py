@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from mco.cli.election import Election, election_options
+from mco.cli.limits import collection_options, limit_options
 from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 
 
@@ -20,12 +21,23 @@ from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 @click.option(
     "--settle", type=Seconds(), default=5.0, show_default=True, help="Seconds of quiet before rendering."
 )
+@collection_options
+@limit_options
 @election_options
 @log_level_option
 def command(
-    kubeconfig: Path | None, authority: Path | None, settle: float, election: Election, log_level: str
+    kubeconfig: Path | None,
+    authority: Path | None,
+    settle: float,
+    collect: bool,
+    collect_rate: float,
+    keep_served: float,
+    keep_young: float,
+    keep_newest: int,
+    election: Election,
+    log_level: str,
 ) -> None:
-    """Run the controllers: render, node, drain, and where asked for, joining machines.
+    """Run the controllers: render, node, drain, prune, and where asked for, joining machines.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
@@ -33,9 +45,11 @@ def command(
 
     from mco.api import names
     from mco.controllers.process import Controllers, Pace
+    from mco.controllers.prune import Collection
     from mco.kube.client import Client
     from mco.kube.config import load
     from mco.pki import authority as pki
+    from mco.plan.pool.prune import Limits
     from mco.runtime import logging
     from mco.runtime.clock import SystemClock
     from mco.runtime.supervise import supervise
@@ -44,9 +58,12 @@ def command(
 
     signer = pki.load(authority / "ca.crt", authority / "ca.key") if authority else None
     clock = SystemClock()
+    limits = Limits(served=keep_served, grace=keep_young, newest=keep_newest)
+    collection = Collection(enabled=collect, limits=limits, rate=collect_rate)
 
     async def work(client: Client) -> None:
-        controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=settle))
+        pace = Pace(settle=settle)
+        controllers = Controllers(client, clock, authority=signer, pace=pace, collection=collection)
         try:
             await supervise(controllers.parts, signals=False)
         finally:

@@ -7,6 +7,7 @@ had is served its last good one. No request waits for the API server, and none n
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Awaitable, Callable
@@ -26,6 +27,7 @@ from mco.configserver.credentials import TOKEN_FOLDER, FollowedFile
 from mco.configserver.front import NotServed
 from mco.configserver.generation import Generation
 from mco.configserver.kubeconfig import Endpoint
+from mco.configserver.marks import ServingMarks
 from mco.configserver.negotiate import NEWEST
 from mco.configserver.preparation import prepare
 from mco.configserver.prepared import Prepared
@@ -92,8 +94,9 @@ def chosen_config(pool: MachineConfigPool) -> str:
 class ClusterConfigs:
     """The answers, by pool; see `front.Configs`."""
 
-    def __init__(self, client: Client, caches: Caches, access: Access) -> None:
+    def __init__(self, client: Client, caches: Caches, access: Access, marks: ServingMarks) -> None:
         self._client = client
+        self._marks = marks
         self._caches = caches
         self._access = access
         self._folder_authorities = FollowedFile(access.token_folder / "ca.crt")
@@ -109,6 +112,11 @@ class ClusterConfigs:
     def preparations(self) -> int:
         """How many answers the present generations have cost; requests do not raise it."""
         return sum(generation.prepared for generation in self._generations.values())
+
+    @property
+    def configs(self) -> set[str]:
+        """The names of what is served now."""
+        return {generation.config for generation in self._generations.values()}
 
     def ready(self, pool: str, version: str) -> Prepared | None:
         generation = self._generations.get(pool)
@@ -138,7 +146,7 @@ class ClusterConfigs:
 
     async def run(self) -> None:
         """Follow the caches for ever."""
-        await self._reconciler.run()
+        await asyncio.gather(self._reconciler.run(), self._marks.keep(lambda: self.configs))
 
     async def refresh(self, name: str) -> None:
         """Bring the answers of a pool up to its objects. Raises MCOError; the last good ones then stay."""
@@ -163,8 +171,10 @@ class ClusterConfigs:
         known = self._caches.machine_configs.store.get(config)
         if present and known and present.identity == _identity(known, controller, endpoint):
             return
+        await self._marks.mark([config])
         source = Source(machine_config=await self._fetch(config), controller=controller)
         generation = Generation(
+            config,
             _identity(source.machine_config, controller, endpoint),
             lambda version: prepare(source, endpoint, version),
         )

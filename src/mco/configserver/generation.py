@@ -13,9 +13,11 @@ Prepare = Callable[[str], Prepared]
 
 
 class Generation:
-    """`identity` is equal for two generations whose bytes are equal. `prepared` counts the answers made."""
+    """`config` is the name of what is served, `identity` is equal for two generations whose bytes are equal.
+    `prepared` counts the answers made."""
 
-    def __init__(self, identity: object, prepare: Prepare) -> None:
+    def __init__(self, config: str, identity: object, prepare: Prepare) -> None:
+        self.config = config
         self.identity = identity
         self.prepared = 0
         self._prepare = prepare

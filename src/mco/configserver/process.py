@@ -17,6 +17,7 @@ from mco.configserver.cluster import Access, Caches, ClusterConfigs
 from mco.configserver.credentials import SharedToken
 from mco.configserver.front import Front
 from mco.configserver.limits import Limits
+from mco.configserver.marks import ServingMarks
 from mco.configserver.server import Server
 from mco.configserver.tls import Profile, ServingCertificate
 from mco.configserver.tokens import TokenLookup, follow_tokens
@@ -77,7 +78,7 @@ async def run_cluster(
     async with Client(cluster, user_agent=COMPONENT) as client:
         caches, book = Caches(client), TokenBook()
         follow_tokens(caches.tokens, book)
-        configs = ClusterConfigs(client, caches, access)
+        configs = ClusterConfigs(client, caches, access, ServingMarks(client, clock))
         recorder = Recorder(client, COMPONENT, names.NAMESPACE, clock=clock)
         gate = Gate(book, SharedToken(access.token_folder), require_token=require_token)
         front = Front(configs, gate.admit, clock, EventAudit(recorder, clock), TokenLookup(client, book))

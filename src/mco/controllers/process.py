@@ -10,6 +10,7 @@ import msgspec
 from mco.api import names
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.meta.objects import Object
 from mco.controllers.caches import Caches
 from mco.controllers.drain import DrainController
 from mco.controllers.explain import Explainer, Waits
@@ -17,7 +18,9 @@ from mco.controllers.join import JoinController, node_of
 from mco.controllers.masters import MastersController
 from mco.controllers.node import NO_POOL, NodeController
 from mco.controllers.nodelife import NodeLifeController
+from mco.controllers.prune import ALL, Collection, PruneController, concerns
 from mco.controllers.render import RenderController
+from mco.controllers.restore import RestoreController
 from mco.kube.client import Client
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
@@ -34,19 +37,27 @@ Run = Callable[[], Awaitable[None]]
 class Pace(msgspec.Struct, frozen=True):
     """Seconds. `settle`: how long inputs have to be quiet before a pool is rendered (the original waits 5);
     `interval`: the least time between two passes over one pool; `explain`: how long a node waits before its
-    MachineConfigNode says why."""
+    MachineConfigNode says why; `prune`: the least time between two looks at which configs are needed."""
 
     settle: float = 5.0
     interval: float = 0.1
     explain: float = 2.0
+    prune: float = 2.0
 
 
 class Controllers:
     """`parts` are what `runtime.supervise` runs. `authority` is the embedded API server's: with it, machines
-    are let in and watched here; without it a Kubernetes does that."""
+    are let in and watched here; without it a Kubernetes does that. `collection`: which rendered configs stay,
+    and whether the others are removed."""
 
     def __init__(
-        self, client: Client, clock: Clock, *, authority: Authority | None = None, pace: Pace | None = None
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        authority: Authority | None = None,
+        pace: Pace | None = None,
+        collection: Collection | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -59,6 +70,7 @@ class Controllers:
         self._add_node()
         self._add_drain()
         self._add_masters()
+        self._add_prune(collection or Collection())
         if authority is not None:
             self._add_join(authority)
             self._add_node_life()
@@ -71,7 +83,10 @@ class Controllers:
         self.caches.pools.add_handler(loop.changed)
         self.caches.configs.add_handler(lambda old, new: _enqueue(loop, render.affected(old, new)))
         self.caches.controller_configs.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
-        self._run(loop)
+        restore = RestoreController(self.caches, render, events)
+        restoring = Reconciler("restore", restore.reconcile)
+        self.caches.configs.add_handler(lambda old, new: _enqueue(restoring, restore.affected(old, new)))
+        self._run(loop, restoring)
 
     def _add_node(self) -> None:
         explainer = Explainer(self._client, self.caches.reports, self._clock)
@@ -128,6 +143,20 @@ class Controllers:
         masters.schedulers.add_handler(lambda *_: _enqueue(loop, masters.all()))
         self.parts["schedulers"] = masters.follow
         self._run(loop)
+
+    def _add_prune(self, collection: Collection) -> None:
+        prune = PruneController(self._client, self.caches, self._clock, collection)
+        loop = Reconciler("prune", prune.reconcile, policy=RetryPolicy(interval=self._pace.prune))
+
+        def changed(old: Object | None, new: Object | None) -> None:
+            if concerns(old, new):
+                loop.enqueue(ALL)
+
+        for cache in (self.caches.pools, self.caches.nodes, self.caches.reports, self.caches.configs):
+            cache.add_handler(changed)
+        prune.maps.add_handler(changed)
+        self.parts["config-maps"] = prune.maps.run
+        self._run(loop, after=prune.maps)
 
     def _add_join(self, authority: Authority) -> None:
         join = JoinController(self._client, self.caches.nodes, authority, self._events, self._clock)

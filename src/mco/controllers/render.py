@@ -13,7 +13,7 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
 from mco.api.meta.selectors import selector
-from mco.base.errors import InvalidInput, RenderError
+from mco.base.errors import InvalidInput, MCOError, RenderError
 from mco.controllers.caches import Caches
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, Forbidden, NotFoundError
@@ -92,6 +92,23 @@ class RenderController:
         await self._degraded(pool, "")
         return None
 
+    async def restore(self, pool: MachineConfigPool, name: str) -> bool:
+        """Makes rendered config `name` again, or puts it right, if that is what the pool's inputs give now;
+        whether they do. Whatever keeps the pool from being rendered is told by its own reconciliation."""
+        controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
+        if controller is None:
+            return False
+        try:
+            gates.require_completed(controller)
+            configs = self._caches.configs.store.values()
+            rendered = render(pool, configs, controller, self._versions, sources=self._sources)
+        except (MCOError, SelectingAll):
+            return False
+        if rendered.name != name:
+            return False
+        await self._store(pool, rendered)
+        return True
+
     async def _check_reachable(self, pool: MachineConfigPool, rendered: Rendered) -> None:
         """Refuses a config that no running node could follow, before any node is told."""
         target = pool.spec.configuration.name
@@ -140,8 +157,11 @@ class RenderController:
         patch = repair(found, _typed(rendered))
         if patch is None:
             return found
+        repaired = await self._client.patch(resources.MACHINE_CONFIGS, found.name, patch, kind=PatchKind.JSON)
+        text = f"{found.name} was changed by somebody else, and is put back as it was rendered"
+        self._events.event(repaired, "Warning", "RenderedConfigRepaired", text)
         _log.warning("a rendered config was changed; it is put back", config=rendered.name)
-        return await self._client.patch(resources.MACHINE_CONFIGS, found.name, patch, kind=PatchKind.JSON)
+        return repaired
 
     def _base_image(self) -> str:
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)

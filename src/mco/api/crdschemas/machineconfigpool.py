@@ -68,6 +68,9 @@ _EXPIRY = struct(
     {"bundle": string(), "expiry": timestamp(), "subject": string()},
     required=("bundle", "subject"),
 )
+# Not the original's: which rendered configs of the pool must stay. A cluster with the original's schema drops
+# it, and nothing depends on it.
+_ACTIVE = keyed(["name"], struct({"name": string(), "reasons": atomic(string())}, required=("name",)))
 
 MACHINE_CONFIG_POOL = struct(
     {
@@ -84,6 +87,7 @@ MACHINE_CONFIG_POOL = struct(
         ),
         "status": struct(
             {
+                "activeConfigurations": _ACTIVE,
                 "certExpirys": atomic(_EXPIRY),
                 "conditions": atomic(LOOSE_CONDITION),
                 "configuration": _CONFIGURATION,

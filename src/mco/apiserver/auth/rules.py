@@ -95,6 +95,7 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(f"{_READ} patch update delete", f"{_REQUESTS} {_REQUESTS}/approval {_REQUESTS}/status"),
         Rule(_READ, _LEASES, namespace=NODE_LEASES),
         Rule(_READ, "configmaps secrets", namespace=names.NAMESPACE),
+        Rule("create patch", "configmaps", namespace=names.NAMESPACE),
         Rule(f"{_READ} delete", "secrets", namespace=TOKEN_NAMESPACE),
     ),
     "configserver": (
@@ -102,6 +103,7 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(_READ, f"*.{_GROUP} *.{names.OPERATOR_GROUP}"),
         Rule(_READ, "secrets", namespace=TOKEN_NAMESPACE),
         Rule(_READ, "configmaps secrets", namespace=names.NAMESPACE),
+        Rule("create patch", "configmaps", (names.SERVED_MAP,), names.NAMESPACE),
         Rule("get", "configmaps", namespace="kube-public"),
     ),
 }
