@@ -167,6 +167,6 @@ def matches(value: Any, pattern: Any) -> bool:
     if not isinstance(value, str) or not isinstance(pattern, str):
         raise Failure(NO_OVERLOAD)
     try:
-        return compile_pattern(pattern).search(value) is not None
+        return compile_pattern(pattern).occurs_in(value)
     except re.error as error:
         raise Failure(str(error)) from None

@@ -9,7 +9,7 @@ from typing import Any
 from mco.apiserver.cel import urls
 from mco.apiserver.cel.values import Failure, Opaque
 from mco.apiserver.schema.formats import check_of
-from mco.apiserver.schema.patterns import compile_pattern
+from mco.apiserver.schema.patterns import Pattern, compile_pattern
 from mco.apiserver.strategies import names
 
 FORMAT = "kubernetes.NamedFormat"
@@ -63,16 +63,15 @@ def join(texts: list[Any], separator: str = "") -> str:
 
 
 def find(text: str, pattern: str) -> str:
-    found = compiled(pattern).search(text)
-    return found[0] if found else ""
+    return compiled(pattern).first_in(text)
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in compiled(pattern).finditer(text)]
+    found = compiled(pattern).all_in(text)
     return found if limit < 0 else found[:limit]
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> Pattern:
     """Raises Failure for what is no pattern."""
     try:
         return compile_pattern(pattern)

@@ -21,7 +21,7 @@ _HOSTNAME = re.compile(
     r"(?:[A-Za-z0-9](?:-?[A-Za-z0-9]{0,62})?|(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})\Z"
 )
 _WORDS = re.compile(
-    r"\d+\s*(?:n|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|"
+    r"(?<!\d)\d+\s*(?:n|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|"
     r"minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b",
     re.IGNORECASE,
 )

@@ -136,7 +136,7 @@ def _shown(value: Any) -> str:
 
 def _string_checks(schema: Schema) -> list[Own]:
     shortest, longest, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
-    search = compile_pattern(pattern).search if pattern is not None else None
+    occurs = compile_pattern(pattern).occurs_in if pattern is not None else None
     form = schema.get("format", "")
     holds = check_of(form)
 
@@ -149,13 +149,13 @@ def _string_checks(schema: Schema) -> list[Own]:
         elif shortest is not None and len(value) < shortest:
             detail = f"{path} in body should be at least {shortest} chars long"
             causes.append(errors.invalid_value(path, value, detail))
-        elif search is not None and not search(value):
+        elif occurs is not None and not occurs(value):
             causes.append(errors.invalid_value(path, value, f"{path} in body should match '{pattern}'"))
         if holds is not None and not holds(value):
             detail = f"{path} in body must be of type {form}: {errors.value_text(value)}"
             causes.append(errors.wrong_type(path, value, detail))
 
-    is_free = (shortest, longest, search, holds) == (None, None, None, None)
+    is_free = (shortest, longest, occurs, holds) == (None, None, None, None)
     return [] if is_free else [check]
 
 
