@@ -132,7 +132,6 @@ async def world(folder: Path) -> AsyncIterator[World]:
     async with running(Settings(data_dir=folder / "api")) as server:
         transport = HTTPTransport(load(server.kubeconfig), user_agent="test")
         async with Client(transport) as admin:
-            await admin.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
             made = World(transport, admin, clock)
             try:
                 yield made
@@ -146,6 +145,8 @@ async def test_the_first_candidate_leads_and_another_waits(tmp_path: Path) -> No
     async with world(tmp_path) as here:
         first = here.start("a")
         await first.leading()
+        # Nothing was installed before: the namespace is there now.
+        await here.admin.get(NAMESPACES, NAMESPACE)
         second = here.start("b")
         await here.clock.sleep(900)
         assert not second.leads.is_set()
@@ -212,6 +213,7 @@ async def test_a_candidate_that_starts_after_the_death_waits_for_a_whole_lease(t
 @in_virtual_time
 async def test_proof_of_death_ends_the_waiting(tmp_path: Path) -> None:
     async with world(tmp_path) as here:
+        await here.admin.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         spec = {"nodeName": "m1", "containers": [{"name": "operator", "image": "i"}]}
         body = {"metadata": {"name": "operator-a"}, "spec": spec}
         pod = await here.admin.create(PODS, body, namespace=NAMESPACE)
@@ -369,6 +371,7 @@ async def test_a_candidate_that_is_stopped_while_it_takes_the_lease_leaves_none_
     tmp_path: Path,
 ) -> None:
     async with world(tmp_path) as here:
+        await here.admin.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         first = here.start("a")
         taken = asyncio.Event()
         send = first.line.send

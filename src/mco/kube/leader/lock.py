@@ -10,7 +10,7 @@ from typing import Any
 
 from mco.api import names
 from mco.api.core import Lease
-from mco.api.resources import LEASES
+from mco.api.resources import LEASES, NAMESPACES
 from mco.kube.client import Client
 from mco.kube.errors import NotFoundError
 from mco.kube.leader.holder import Holder
@@ -33,6 +33,7 @@ class Lock:
             return None
 
     async def create(self, holder: Holder, seconds: int) -> Lease:
+        """In a cluster where nothing is installed yet, the namespace too."""
         body = {
             "metadata": {
                 "name": self.name,
@@ -41,6 +42,10 @@ class Lock:
             },
             "spec": self._first(holder, seconds) | {"leaseTransitions": 0},
         }
+        try:
+            return await self._client.create(LEASES, body, namespace=self.namespace)
+        except NotFoundError:
+            await self._client.create(NAMESPACES, {"metadata": {"name": self.namespace}})
         return await self._client.create(LEASES, body, namespace=self.namespace)
 
     async def take(self, lease: Lease, holder: Holder, seconds: int) -> Lease:
