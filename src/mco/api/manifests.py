@@ -65,7 +65,7 @@ def read(documents: Iterable[Document]) -> Manifests:
     """Reads all documents, taking lists apart; an object that stands twice is an error naming both places."""
     reader = _Reader()
     for document in documents:
-        for item in _items(document):
+        for item in items(document):
             reader.add(item)
     return reader.manifests()
 
@@ -94,21 +94,22 @@ def _misspelt(value: Mapping[str, Any], place: str) -> Iterator[Finding]:
         )
 
 
-def _items(document: Document) -> Iterator[Document]:
+def items(document: Document) -> Iterator[Document]:
+    """The objects of a document: those of a list each with the document's place, else the document itself."""
     value = document.value
     if not isinstance(value, dict) or not str(value.get("kind", "")).endswith("List"):
         yield document
         return
-    items = value.get("items")
-    if not isinstance(items, list):
+    listed = value.get("items")
+    if not isinstance(listed, list):
         yield document
         return
     # Items of a typed list may leave out what the list says already.
     kind = str(value["kind"]).removesuffix("List")
     implied = {"apiVersion": value.get("apiVersion"), "kind": kind} if kind else {}
-    for item in items:
+    for item in listed:
         whole = implied | item if isinstance(item, dict) else item
-        yield from _items(Document(whole, document.source, document.line))
+        yield from items(Document(whole, document.source, document.line))
 
 
 class _Reader:

@@ -23,6 +23,7 @@ COMMANDS = {
     "render": ("mco.cli.render", "Render a pool's MachineConfigs offline."),
     "plan": ("mco.cli.plan", "Show what a change would do to a node, offline."),
     "validate": ("mco.cli.validate", "List everything that is wrong in manifests, offline."),
+    "bootstrap": ("mco.cli.bootstrap", "Render the first configs from manifests, before there is a cluster."),
     "lab": ("mco.cli.lab", "Look into the machines that `up` started."),
     "token": ("mco.cli.token", "Make and list the tokens with which machines join."),
     "install": ("mco.cli.install", "Install the operator in a cluster, or bring it to this version."),

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import click
 import msgspec
 
-from mco.api.findings import Finding, errors, of_error
+from mco.api.findings import Finding, of_error
 from mco.api.manifests import Manifests, read
 from mco.api.yaml import Document, load_documents
 from mco.base.errors import InvalidInput, MCOError, NotFound
@@ -27,30 +27,34 @@ def load(paths: Iterable[str], *, recursive: bool) -> Manifests:
     """All objects of `paths`; what cannot be read or parsed is among the findings beside them.
 
     Raises NotFound or InvalidInput for a path that does not exist or holds no manifests."""
-    documents: list[Document] = []
-    findings: list[Finding] = []
-    seen: set[str] = set()
-    for path in paths:
-        for source in _sources(path, recursive):
-            if source in seen:
-                continue
-            seen.add(source)
-            try:
-                documents += load_documents(_bytes(source), _label(source))
-            except InvalidInput as error:
-                findings.append(of_error(error))
-    manifests = read(documents)
+    sources = dict.fromkeys(source for path in paths for source in _sources(path, recursive))
+    found, findings = documents(sources)
+    manifests = read(found)
     return msgspec.structs.replace(manifests, findings=(*findings, *manifests.findings))
 
 
-def report_unreadable(manifests: Manifests) -> bool:
+def documents(sources: Iterable[str]) -> tuple[list[Document], list[Finding]]:
+    """The documents of these files, and what is wrong with those that cannot be read or parsed."""
+    found: list[Document] = []
+    findings: list[Finding] = []
+    for source in sources:
+        try:
+            found += load_documents(_bytes(source), _label(source))
+        except InvalidInput as error:
+            findings.append(of_error(error))
+    return found, findings
+
+
+def report_unreadable(findings: Iterable[Finding]) -> bool:
     """Prints what is wrong with the documents; tells whether anything forbids to go on."""
-    for finding in manifests.findings:
+    forbidding = False
+    for finding in findings:
         if finding.level == "warning":
             click.echo(f"Warning: {finding.subject}: {finding.message}", err=True)
         else:
+            forbidding = True
             complain(finding.error())
-    return bool(errors(manifests.findings))
+    return forbidding
 
 
 def complain(error: MCOError) -> None:

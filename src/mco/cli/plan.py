@@ -125,7 +125,7 @@ def _readable(path: str) -> Manifests:
     from mco.cli.manifests import load, report_unreadable
 
     manifests = load((path,), recursive=False)
-    if report_unreadable(manifests):
+    if report_unreadable(manifests.findings):
         raise InvalidInput("the file cannot be used as it stands", subject=path)
     return manifests
 

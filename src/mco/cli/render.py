@@ -53,7 +53,7 @@ def command(paths: tuple[str, ...], recursive: bool, pools: tuple[str, ...], out
     from mco.cli.manifests import complain, load, report_unreadable
 
     manifests = load(paths, recursive=recursive)
-    if report_unreadable(manifests):
+    if report_unreadable(manifests.findings):
         sys.exit(1)
     rendered, failed = _render(manifests, dict.fromkeys(pools))
     if rendered:

@@ -1,0 +1,86 @@
+"""`mco bootstrap`: the first render, from manifests to what the bootstrap config server serves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mco.render.bootstrap import Bootstrap
+
+
+@click.command("bootstrap")
+@click.option(
+    "--manifest-dir",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the manifests; every file in it is read, in the order of their names.",
+)
+@click.option(
+    "--dest-dir",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for what `mco configserver bootstrap` serves; made if it is not there.",
+)
+def command(manifest_dir: Path, dest_dir: Path) -> None:
+    """Render every pool's first config, before there is a cluster.
+
+    The results have the names and bytes that the cluster gives them later, from the same objects. They are
+    written below the destination: machine-configs, machine-pools, controller-config, api-server. Configs can
+    hold secrets, so only the owner may read them.
+
+    Exit codes: 0 written, 1 something is wrong with the input or the destination, 2 wrong usage.
+    """
+    from mco.cli.manifests import documents, report_unreadable
+    from mco.render.bootstrap import bootstrap, gather
+    from mco.render.checks import Versions
+    from mco.runtime import version
+
+    paths = sorted(str(path) for path in manifest_dir.iterdir() if path.is_file())
+    found, unreadable = documents(paths)
+    inputs = gather(found)
+    if report_unreadable((*unreadable, *inputs.manifests.findings)):
+        sys.exit(1)
+    versions = Versions(raw=version.RAW, hash=version.commit())
+    result = bootstrap(inputs, str(manifest_dir), versions)
+    _write(dest_dir, result)
+    for rendered in result.rendered:
+        for warning in rendered.warnings:
+            click.echo(f"Warning: {warning}", err=True)
+        click.echo(rendered.name)
+
+
+def _write(folder: Path, result: Bootstrap) -> None:
+    """A config server that looks at the folder meanwhile never sees half a file, nor a pool whose config is
+    not there yet."""
+    from mco.pki import files
+
+    for name, body in result.files.items():
+        path = folder / name
+        files.private_folder(path.parent)
+        files.write(path, _text(body))
+
+
+def _text(body: Mapping[str, Any]) -> bytes:
+    """As YAML that the original's parser reads as it was meant: it takes more words for numbers and booleans
+    than the library that writes it."""
+    import yaml
+
+    from mco.api.scalars import must_be_quoted
+
+    class Dumper(yaml.CSafeDumper):
+        def ignore_aliases(self, _: object) -> bool:
+            return True
+
+    def text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
+        style = '"' if must_be_quoted(value) else "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    dumped: str = yaml.dump(dict(body), Dumper=Dumper, sort_keys=False, allow_unicode=True)
+    return dumped.encode()
