@@ -29,8 +29,10 @@ from mco.fleet.seed import guard
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, NotFoundError
 from mco.kube.informer import Informer
+from mco.kube.wholes import Wholes
+from mco.operator.controllerconfig import Writer
 from mco.operator.install import install
-from mco.operator.objects import Installation, machine_config_node
+from mco.operator.objects import Installation, controller_config, machine_config_node, pools
 from mco.render.checks import Versions
 from tests.controllers.fleet import HandClock
 from tests.controllers.stage import Events
@@ -63,7 +65,8 @@ class Scene:
         self.restore = RestoreController(self.caches, self.render, self.events)
         self.server_caches = ServerCaches(client)
         access = Access(server="https://api", token_folder=self._tokens, authorities=b"ca")
-        self.server = ClusterConfigs(client, self.server_caches, access, ServingMarks(client, clock))
+        self._marks = ServingMarks(client, clock)
+        self.server = ClusterConfigs(client, self.server_caches, access, self._marks)
 
     # What is there
 
@@ -173,6 +176,10 @@ class Scene:
         assert prepared is not None
         return prepared.name
 
+    async def renewed(self) -> None:
+        """The config server notes that it still serves what it serves."""
+        await self._marks.mark(self.server.configs)
+
     # What machines do
 
     async def register(self, name: str, config: str = "") -> None:
@@ -230,6 +237,10 @@ async def scene(folder: Path) -> AsyncIterator[Scene]:
     tokens.mkdir()
     (tokens / "token").write_text("token")
     async with in_process(folder / "api", clock) as client:
-        await install(client, Installation(server="https://api", ca=b"ca", version=VERSION), clock)
+        installation = Installation(server="https://api", ca=b"ca", version=VERSION)
+        await install(client, installation)
+        await Writer(client, Wholes(client), clock).write(controller_config(installation))
+        for body in pools():
+            await client.create(resources.MACHINE_CONFIG_POOLS, body)
         await guard(client)
         yield Scene(client, clock, tokens)

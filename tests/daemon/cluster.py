@@ -33,7 +33,7 @@ from mco.kube.errors import AlreadyExists
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler
-from mco.operator import install
+from mco.operator import policies
 from mco.pki import authority, kubeconfig
 from mco.runtime.clock import SystemClock
 
@@ -163,7 +163,7 @@ async def _install(client: Client) -> None:
         MACHINE_CONFIGURATIONS,
         {"metadata": {"name": names.MACHINE_CONFIGURATION}, "spec": {"managementState": "Managed"}},
     )
-    await install.policies(client, made)
+    await policies.keep(client, made)
 
 
 @contextlib.asynccontextmanager

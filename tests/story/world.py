@@ -39,7 +39,7 @@ from mco.pki import authority as pki
 from mco.pki import files
 from mco.pki.authority import Authority
 from mco.plan.pool import nodes as state
-from mco.runtime import virtual
+from mco.runtime import version, virtual
 from mco.runtime.virtual import VirtualClock
 from tests.daemon.machine import Machine
 
@@ -241,10 +241,12 @@ async def world(folder: Path) -> AsyncIterator[World]:
     data = folder / "api"
     async with running(Settings(data_dir=data)) as api, Client(load(api.kubeconfig)) as client:
         signer = pki.load(data / "ca.crt", data / "ca.key")
-        installation = Installation(server=api.url, ca=signer.certificate_pem, version="0.1.0")
+        installation = Installation(
+            server=api.url, ca=signer.certificate_pem, version="0.1.0", commit=version.commit()
+        )
         controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        await install(client, installation, clock)
+        await install(client, installation)
         async with _running(
             process.run(client, installation, clock),
             *(part() for part in controllers.parts.values()),

@@ -38,7 +38,12 @@ class Node(Object, frozen=True, kw_only=True):
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
+class Container(APIStruct, frozen=True, kw_only=True):
+    image: str = ""
+
+
 class PodSpec(APIStruct, frozen=True, kw_only=True):
+    containers: tuple[Container, ...] | None = None
     node_name: str = ""
 
 

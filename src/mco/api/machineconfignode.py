@@ -6,12 +6,16 @@ import msgspec
 
 from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import APIStruct, Object
+from mco.api.names import GROUP
 
 UNITS_FAILED = "UnitsFailed"
 """An additive condition: units of the config that did not start. It never degrades a node (design.md 10,
 meaning)."""
 UPDATE_WAITING = "UpdateWaiting"
 """An additive condition: the node has to move but may not yet, and why (design.md 6, explanations)."""
+
+UPDATE_HOLD = f"{GROUP}/update-hold"
+"""An additive annotation: why the node must not be told to move, whoever else may."""
 
 
 class Reference(APIStruct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import APIStruct, Object
 
 
@@ -57,7 +58,22 @@ class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
     )
 
 
+class BootImageVersions(APIStruct, frozen=True, kw_only=True):
+    ocp_version: str = ""
+    rhcos_version: str = ""
+
+
+class BootImageSkew(APIStruct, frozen=True, kw_only=True):
+    """`mode` is Automatic, Manual or None."""
+
+    mode: str = ""
+    automatic: BootImageVersions | None = None
+    manual: BootImageVersions | None = None
+
+
 class MachineConfigurationStatus(APIStruct, frozen=True, kw_only=True):
+    boot_image_skew_enforcement_status: BootImageSkew | None = None
+    conditions: tuple[Condition, ...] = ()
     observed_generation: int = 0
     node_disruption_policy_status: DisruptionPolicyStatus = msgspec.field(
         default_factory=DisruptionPolicyStatus

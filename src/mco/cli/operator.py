@@ -46,7 +46,6 @@ def command(
         raise click.UsageError("--apiserver-url and --ca belong together")
 
     import asyncio
-    from functools import partial
 
     from mco.api import names
     from mco.kube.client import Client
@@ -67,12 +66,15 @@ def command(
 
     async def work(client: Client) -> None:
         endpoint = given or await discover(client, cluster)
-        installation = Installation(server=endpoint.server, ca=endpoint.authorities, version=version.RAW)
-        parts = {"installation": partial(process.run, client, installation, clock)}
-        if image:
-            wanted = operands.load(operands.Setting(image=image, server=endpoint.server))
-            parts["components"] = partial(operands.keep, client, wanted, clock)
-        await supervise(parts, signals=False)
+        installation = Installation(
+            server=endpoint.server,
+            ca=endpoint.authorities,
+            version=version.RAW,
+            commit=version.commit(),
+            image=image,
+        )
+        setting = operands.Setting(image=image, server=endpoint.server)
+        await process.run(client, installation, clock, operands.load(setting) if image else ())
 
     async def run() -> None:
         async with Client(cluster, user_agent="mco-operator") as client:

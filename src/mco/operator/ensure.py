@@ -19,8 +19,13 @@ T = TypeVar("T")
 _ATTEMPTS = 5
 
 
-async def exists(client: Client, resource: Resource[Any], body: Mapping[str, Any]) -> Object:
-    """Creates the object unless it is there, and adds labels and annotations that it lacks."""
+async def exists(
+    client: Client, resource: Resource[Any], body: Mapping[str, Any], known: Object | None = None
+) -> Object:
+    """Creates the object unless it is there, and adds labels and annotations that it lacks. `known` is the
+    object as a cache has it: one that is right needs no request."""
+    if known is not None and not missing_metadata(known, body["metadata"]):
+        return known
 
     async def attempt() -> Object:
         found, _ = await _found_or_created(client, resource, body)

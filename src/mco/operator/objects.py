@@ -19,7 +19,7 @@ from mco.plan.pool.waiting import ARBITER_TOPOLOGY
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between installations. `server` is the API server's URL as machines reach it, `ca` its
-    PEM bundle; `version` is the program's (`version.Raw`), `commit` that of its source. `image` runs the other
+    PEM bundle; `version` is the program's (`version.Raw`), `commit` its source's. `image` runs the other
     components; without one somebody else runs them, as `mco up` does."""
 
     server: str
@@ -97,7 +97,7 @@ def controller_config(installation: Installation, found: Sources = _NOTHING_FOUN
         "proxy": None,
         "releaseImage": "",
         "rootCAData": ca,
-    } | fields(found)
+    } | fields(found, installation.version)
     return config
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
-from mco.api import names, resources
+from mco.api import names
+from mco.api.core import Pod
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta.objects import Object
+from mco.api.resources import CONTROLLER_CONFIGS
 from mco.kube.client import Client
-from mco.kube.informer import Informer
-from mco.kube.reconcile import Reconciler
+from mco.kube.errors import NotFoundError
+from mco.kube.events import Recorder
+from mco.kube.reconcile import Reconciler, RetryPolicy
 from mco.operator import install
+from mco.operator.caches import Caches
 from mco.operator.objects import Installation
 from mco.operator.reports import Reports
+from mco.operator.sync import Sync
+from mco.payload.manifest import Manifest
+from mco.plan.installation.holds import daemon_hold
 from mco.plan.pool import wakeups
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
@@ -20,76 +27,88 @@ from mco.runtime.supervise import supervise
 
 _log = Logger("mco.operator")
 _INSTALLATION = "installation"
+_INTERVAL = 1.0
+"""Least seconds between two passes, as the original looks at its pools."""
 
 
-async def run(client: Client, installation: Installation, clock: Clock) -> None:
-    """Runs until cancelled."""
-    await install.install(client, installation, clock)
-    _log.info("installation is complete")
-    await _Operator(client, installation, clock).run()
+async def run(
+    client: Client, installation: Installation, clock: Clock, operands: Sequence[Manifest] = ()
+) -> None:
+    """Runs until cancelled. `operands` are the components that run in the cluster."""
+    _log.info("operator", version=installation.version, commit=installation.commit)
+    await install.install(client, installation)
+    bring_up = not await _configured(client)
+    events = Recorder(client, "machineconfigoperator", names.NAMESPACE, clock=clock)
+    caches = Caches(client, components=bool(operands))
+    sync = Sync(client, installation, caches, events, clock, operands=operands, bring_up=bring_up)
+    try:
+        await _Operator(client, installation, caches, sync).run()
+    finally:
+        await events.close()
+
+
+async def _configured(client: Client) -> bool:
+    try:
+        await client.get(CONTROLLER_CONFIGS, names.CONTROLLER_CONFIG)
+    except NotFoundError:
+        return False
+    return True
 
 
 class _Operator:
-    def __init__(self, client: Client, installation: Installation, clock: Clock) -> None:
-        self._client = client
-        self._installation = installation
-        self._clock = clock
-        self._nodes = Informer(client, resources.NODES)
-        self._reports = Informer(client, resources.MACHINE_CONFIG_NODES)
-        self._pools = Informer(client, resources.MACHINE_CONFIG_POOLS)
-        self._settings = Informer(client, resources.MACHINE_CONFIGURATIONS)
-        self._configs = Informer(client, resources.CONTROLLER_CONFIGS)
-        reports = Reports(client, self._nodes, self._reports, self._pools)
+    """What is looked at again after which change."""
+
+    def __init__(self, client: Client, installation: Installation, caches: Caches, sync: Sync) -> None:
+        self._image = installation.image
+        self._caches = caches
+        reports = Reports(client, caches.nodes, caches.reports, caches.pools, self._hold)
         self._reporting = Reconciler("reports", reports.reconcile, workers=4)
-        self._settling = Reconciler(_INSTALLATION, self._settle)
-        self._merging = Reconciler("policies", self._policies)
-        self._nodes.add_handler(self._reporting.changed)
-        self._reports.add_handler(self._reporting.changed)
-        self._pools.add_handler(self._pool_changed)
-        self._settings.add_handler(self._merging.changed)
-        self._settings.add_handler(self._removed)
-        self._configs.add_handler(lambda *_: self._settling.enqueue(_INSTALLATION))
+        self._syncing = Reconciler(_INSTALLATION, sync.run, policy=RetryPolicy(interval=_INTERVAL))
+        caches.nodes.add_handler(self._reporting.changed)
+        caches.nodes.add_handler(self._came_or_went)
+        caches.reports.add_handler(self._reporting.changed)
+        caches.reports.add_handler(self._came_or_went)
+        caches.pools.add_handler(self._pool_changed)
+        caches.settings.add_handler(self._changed)
+        caches.configs.add_handler(self._changed)
+        if caches.daemons is not None:
+            caches.daemons.add_handler(self._daemon_changed)
 
     async def run(self) -> None:
-        caches: tuple[Informer[Any], ...] = (
-            self._nodes,
-            self._reports,
-            self._pools,
-            self._settings,
-            self._configs,
-        )
-        parts = {f"cache-{number}": cache.run for number, cache in enumerate(caches)}
-        parts |= {
-            loop.name: self._after(caches, loop) for loop in (self._reporting, self._settling, self._merging)
-        }
+        parts = dict(self._caches.parts())
+        parts |= {loop.name: self._after_sync(loop) for loop in (self._reporting, self._syncing)}
+        self._syncing.enqueue(_INSTALLATION)
         await supervise(parts, signals=False)
 
-    def _after(self, caches: tuple[Informer[Any], ...], loop: Reconciler) -> Any:
-        """A Node that is not in the cache *yet* must not be taken for one that is gone."""
-
+    def _after_sync(self, loop: Reconciler) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
-            for cache in caches:
-                await cache.synced()
+            await self._caches.synced()
             await loop.run()
 
         return run
 
+    def _changed(self, *_: Object | None) -> None:
+        self._syncing.enqueue(_INSTALLATION)
+
+    def _came_or_went(self, old: Object | None, new: Object | None) -> None:
+        if old is None or new is None:
+            self._changed()
+
     def _pool_changed(self, old: MachineConfigPool | None, new: MachineConfigPool | None) -> None:
+        self._changed()
         if wakeups.all_pools(old, new):
-            for name in self._nodes.store:
+            for name in self._caches.nodes.store:
                 self._reporting.enqueue(name)
-        self._removed(old, new)
 
-    def _removed(self, _: Object | None, new: Object | None) -> None:
-        if new is None:
-            self._settling.enqueue(_INSTALLATION)
+    def _daemon_changed(self, old: Pod | None, new: Pod | None) -> None:
+        self._changed()
+        for node in {pod.spec.node_name for pod in (old, new) if pod and pod.spec.node_name}:
+            self._reporting.enqueue(node)
 
-    async def _settle(self, _: str) -> float | None:
-        await install.settle(self._client, self._installation, self._clock)
-        return None
-
-    async def _policies(self, name: str) -> float | None:
-        configuration = self._settings.store.get(name)
-        if configuration is not None and name == names.MACHINE_CONFIGURATION:
-            await install.policies(self._client, configuration)
-        return None
+    def _hold(self, node: str) -> str:
+        """Why the node cannot take a config from its own daemon, where those run in the cluster."""
+        if self._caches.daemons is None:
+            return ""
+        pods = self._caches.daemons.store.index("node", node)
+        staying = [pod for pod in pods if not pod.metadata.deletion_timestamp]
+        return daemon_hold(next(iter(staying), None), self._image)

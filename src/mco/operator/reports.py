@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mco.api import names, resources
 from mco.api.core import Node
-from mco.api.machineconfignode import MachineConfigNode
+from mco.api.machineconfignode import UPDATE_HOLD, MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput
 from mco.kube.client import Client
@@ -17,7 +18,8 @@ from mco.plan.pool.membership import Memberships
 
 
 class Reports:
-    """Keeps the MachineConfigNodes equal to the Nodes; `reconcile` takes a node's name."""
+    """Keeps the MachineConfigNodes equal to the Nodes; `reconcile` takes a node's name. `hold` says why a
+    node must not be told to move, in no words when it may."""
 
     def __init__(
         self,
@@ -25,11 +27,13 @@ class Reports:
         nodes: Informer[Node],
         reports: Informer[MachineConfigNode],
         pools: Informer[MachineConfigPool],
+        hold: Callable[[str], str] = lambda node: "",
     ) -> None:
         self._client = client
         self._nodes = nodes
         self._reports = reports
         self._pools = pools
+        self._hold = hold
         self._memberships = Memberships()
 
     async def reconcile(self, name: str) -> float | None:
@@ -42,7 +46,7 @@ class Reports:
         pool = self._pool_of(node)
         if report is None:
             await self._create(node, pool)
-        elif patch := correction(node, pool, report):
+        elif patch := correction(node, pool, report, self._hold(name)):
             patch.setdefault("metadata", {})["resourceVersion"] = report.metadata.resource_version
             await self._client.patch(resources.MACHINE_CONFIG_NODES, name, patch)
         return None
@@ -74,9 +78,10 @@ class Reports:
             return
 
 
-def correction(node: Node, pool: str, report: MachineConfigNode) -> dict[str, Any]:
+def correction(node: Node, pool: str, report: MachineConfigNode, hold: str = "") -> dict[str, Any]:
     """The merge patch that restores node, pool and owner, and fills a desired config that was never set; an
-    existing desired config belongs to the node controller (spec/node.md 5.1)."""
+    existing desired config belongs to the node controller (spec/node.md 5.1). `hold` is what its annotation
+    shall say."""
     wanted = objects.machine_config_node(node, pool)
     spec: dict[str, Any] = {}
     if report.spec.node.name != node.name:
@@ -87,7 +92,10 @@ def correction(node: Node, pool: str, report: MachineConfigNode) -> dict[str, An
     if report.spec.config_version.desired == names.NOT_YET_SET != desired:
         spec["configVersion"] = {"desired": desired}
     patch: dict[str, Any] = {"spec": spec} if spec else {}
+    metadata: dict[str, Any] = {}
     owners = report.metadata.owner_references or ()
     if not any(ref.kind == "Node" and ref.uid == node.metadata.uid for ref in owners):
-        patch["metadata"] = {"ownerReferences": wanted["metadata"]["ownerReferences"]}
-    return patch
+        metadata["ownerReferences"] = wanted["metadata"]["ownerReferences"]
+    if (report.metadata.annotation(UPDATE_HOLD) or "") != hold:
+        metadata["annotations"] = {UPDATE_HOLD: hold or None}
+    return patch | ({"metadata": metadata} if metadata else {})

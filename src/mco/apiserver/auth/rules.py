@@ -18,6 +18,7 @@ NODE_LEASES = "kube-node-lease"
 ANY = "*"
 
 _GROUP = names.GROUP
+_CONFIG = "config.openshift.io"
 _REQUESTS = "certificatesigningrequests.certificates.k8s.io"
 _LEASES = "leases.coordination.k8s.io"
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -83,6 +84,8 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(_WRITE, f"*.{_GROUP} *.{names.OPERATOR_GROUP} {_DEFINITIONS} namespaces serviceaccounts"),
         Rule(_WRITE, "configmaps secrets", namespace=names.NAMESPACE),
         Rule(f"{_READ} patch", "nodes"),
+        Rule(_READ, f"*.{_CONFIG}"),
+        Rule("create patch", f"clusteroperators.{_CONFIG} clusteroperators.{_CONFIG}/status"),
     ),
     "controller": (
         *COMMON,
@@ -91,7 +94,7 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(f"{_READ} patch update delete", "nodes nodes/status"),
         Rule(f"{_READ} delete", "pods"),
         Rule("create", "pods/eviction"),
-        Rule(_READ, "daemonsets.apps schedulers.config.openshift.io"),
+        Rule(_READ, f"daemonsets.apps schedulers.{_CONFIG}"),
         Rule(f"{_READ} patch update delete", f"{_REQUESTS} {_REQUESTS}/approval {_REQUESTS}/status"),
         Rule(_READ, _LEASES, namespace=NODE_LEASES),
         Rule(_READ, "configmaps secrets", namespace=names.NAMESPACE),

@@ -1,0 +1,186 @@
+"""What the cluster says of itself, for the ControllerConfig (spec/operator.md 1.5, 1.6).
+
+OpenShift's own kinds where they are served. What they do not say may stand in the ConfigMap `cluster-config`
+of our namespace, a document per key: `infrastructure.yaml`, `network.yaml`, `dns.yaml`, `proxy.yaml`. A plain
+cluster needs neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mco.api import names
+from mco.api.core import ConfigMap
+from mco.api.gates import BOOT_IMAGE_SKEW
+from mco.api.meta.objects import APIStruct, Object
+from mco.api.resources import CONFIG_MAPS, SECRETS, Resource
+from mco.api.yaml import load_all
+from mco.base.errors import InvalidInput
+from mco.kube.client import Client
+from mco.kube.errors import NotFoundError
+from mco.kube.wholes import NoSuchKind, Wholes
+from mco.pki.bundle import checked, replaced
+from mco.plan.installation import cloudconfig
+from mco.plan.installation.discovered import Document, Sources
+
+LOOK_AGAIN = 30.0
+"""Seconds for which what was read is used."""
+OWN_MAP = "cluster-config"
+SERVER_AUTHORITIES = "machine-config-server-ca"
+CONFIG, MANAGED, SYSTEM = "openshift-config", "openshift-config-managed", "kube-system"
+_API = "config.openshift.io/v1"
+_BUNDLE = "ca-bundle.crt"
+_SIGNER_OPERATOR, _SIGNER = "openshift-kube-apiserver-operator", "kube-apiserver-to-kubelet-client-ca"
+_SIGNER_NAME = "kube-apiserver-to-kubelet-signer"
+
+
+FAIL_SWAP_ON = "failswapon: KubeletConfig setting is currently unsupported by OpenShift"
+RUNC = "runc: transition to default crun"
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """`history`: the cluster's versions, the newest first. `findings` as `plan.installation.conditions` puts
+    them into a condition."""
+
+    history: tuple[str, ...]
+    skew_enforced: bool
+    findings: tuple[str, ...]
+
+
+class _Settings(APIStruct, frozen=True, kw_only=True):
+    kubelet_config: dict[str, Any] = msgspec.field(default_factory=dict)
+    container_runtime_config: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class _Configured(Object, frozen=True, kw_only=True):
+    spec: _Settings = msgspec.field(default_factory=_Settings)
+
+
+_KUBELET_CONFIGS = Resource(names.GROUP, names.VERSION, "kubeletconfigs", "KubeletConfig", _Configured)
+_RUNTIME_CONFIGS = Resource(
+    names.GROUP, names.VERSION, "containerruntimeconfigs", "ContainerRuntimeConfig", _Configured
+)
+
+
+class Reader:
+    """Reads them all; `wholes` remembers which kinds there are."""
+
+    def __init__(self, client: Client, wholes: Wholes) -> None:
+        self._client = client
+        self._wholes = wholes
+
+    async def read(self, *, bring_up: bool) -> Sources:
+        """Raises InvalidInput for what cannot be used, and what the client raises."""
+        own = await self._own()
+        infrastructure = await self._document("Infrastructure", own)
+        proxy = await self._document("Proxy", own)
+        served = infrastructure is not None and "infrastructure.yaml" not in own
+        return Sources(
+            infrastructure=infrastructure,
+            network=await self._document("Network", own),
+            dns=await self._document("DNS", own),
+            proxy=proxy,
+            os_images=await self._data(names.NAMESPACE, "machine-config-osimageurl"),
+            cloud=await self._data(cloudconfig.NAMESPACE, cloudconfig.NAME) if served else None,
+            trust=await self._trust(proxy) if served else (),
+            client_ca=await self._client_authorities(bring_up) if served else b"",
+            server_ca=await self._server_authorities(served),
+            pull_secret=await self._pull_secret() if served else None,
+        )
+
+    async def facts(self) -> Facts:
+        """What speaks against an upgrade of the cluster, or will one day."""
+        version = await self._served("ClusterVersion", "version") or {}
+        gates = await self._served("FeatureGate", "cluster") or {}
+        history = (version.get("status") or {}).get("history") or ()
+        enabled = {
+            gate["name"]
+            for entry in (gates.get("status") or {}).get("featureGates") or ()
+            for gate in entry.get("enabled") or ()
+        }
+        return Facts(
+            history=tuple(entry.get("version", "") for entry in history),
+            skew_enforced=BOOT_IMAGE_SKEW in enabled,
+            findings=await self._findings(),
+        )
+
+    async def _findings(self) -> tuple[str, ...]:
+        kubelets = await self._client.list(_KUBELET_CONFIGS)
+        runtimes = await self._client.list(_RUNTIME_CONFIGS)
+        swap = any(c.spec.kubelet_config.get("failSwapOn") is False for c in kubelets.items)
+        runc = any(c.spec.container_runtime_config.get("defaultRuntime") == "runc" for c in runtimes.items)
+        return ((FAIL_SWAP_ON,) if swap else ()) + ((RUNC,) if runc else ())
+
+    async def _own(self) -> Mapping[str, str]:
+        return await self._data(names.NAMESPACE, OWN_MAP) or {}
+
+    async def _document(self, kind: str, own: Mapping[str, str]) -> Document | None:
+        key = f"{kind.lower()}.yaml"
+        if key in own:
+            return _parsed(own[key], key)
+        return await self._served(kind, "cluster")
+
+    async def _served(self, kind: str, name: str) -> Document | None:
+        try:
+            return await self._wholes.get({"apiVersion": _API, "kind": kind, "metadata": {"name": name}})
+        except NoSuchKind:
+            return None
+
+    async def _trust(self, proxy: Document | None) -> tuple[bytes, ...]:
+        trusted = ((proxy or {}).get("spec") or {}).get("trustedCA") or {}
+        maps = dict.fromkeys(("user-ca-bundle", trusted.get("name") or "user-ca-bundle"))
+        found = [await self._bundle(CONFIG, name) for name in maps]
+        return tuple(bundle for bundle in found if bundle)
+
+    async def _client_authorities(self, bring_up: bool) -> bytes:
+        """Until the cluster's own bootstrap is complete, those that its bootstrap had: the first config
+        that is rendered here then has the hash of the one that machines booted with
+        (spec/operator.md 0.1)."""
+        complete = await self._map(SYSTEM, "bootstrap") is not None
+        if complete and not bring_up:
+            return await self._bundle(MANAGED, "kube-apiserver-client-ca")
+        initial = await self._bundle(CONFIG, "initial-kube-apiserver-server-ca")
+        signer = await self._bundle(_SIGNER_OPERATOR, _SIGNER)
+        return replaced(initial, _SIGNER_NAME, signer)
+
+    async def _server_authorities(self, served: bool) -> bytes:
+        found = await self._bundle(names.NAMESPACE, SERVER_AUTHORITIES)
+        if found or not served:
+            return found
+        return (await self._data(SYSTEM, "root-ca") or {}).get("ca.crt", "").encode()
+
+    async def _pull_secret(self) -> Mapping[str, str] | None:
+        try:
+            await self._client.get(SECRETS, "pull-secret", namespace=CONFIG)
+        except NotFoundError:
+            return None
+        return {"name": "pull-secret", "namespace": CONFIG}
+
+    async def _bundle(self, namespace: str, name: str) -> bytes:
+        text = (await self._data(namespace, name) or {}).get(_BUNDLE, "")
+        return checked(text.encode(), f"ConfigMap/{namespace}/{name}")
+
+    async def _data(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = await self._map(namespace, name)
+        return None if found is None else found.data or {}
+
+    async def _map(self, namespace: str, name: str) -> ConfigMap | None:
+        try:
+            return await self._client.get(CONFIG_MAPS, name, namespace=namespace)
+        except NotFoundError:
+            return None
+
+
+def _parsed(text: str, key: str) -> dict[str, Any]:
+    documents = load_all(text.encode(), f"ConfigMap/{names.NAMESPACE}/{OWN_MAP}, {key}")
+    if len(documents) == 1 and isinstance(documents[0], dict):
+        return documents[0]
+    raise InvalidInput(
+        f"{key} is not one object",
+        subject=f"ConfigMap/{names.NAMESPACE}/{OWN_MAP}",
+        path=f"$.data['{key}']",
+        hint="it holds one OpenShift object of that kind, as YAML",
+    )
