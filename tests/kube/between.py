@@ -24,18 +24,18 @@ class Passage:
         self._port = server.port
         self._context = server.client_context(ADMIN, MASTERS)
 
-    async def forward(self, asked: Asked, wire: Wire, *, cut_inside: bytes = b"", **params: str) -> None:
-        """Passes on the request, with `params` changed, and the answer as it comes.
+    async def forward(self, asked: Asked, wire: Wire, *, cut_inside: bytes = b"", **params: str) -> int:
+        """Passes on the request, with `params` changed, and the answer as it comes. The answer's status.
 
         `cut_inside`: when these bytes come by, half of them are delivered; then the connection is reset."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port, ssl=self._context)
         try:
             writer.write(_request(asked, params))
             await writer.drain()
-            await _relay(reader, wire, cut_inside)
+            return await _relay(reader, wire, cut_inside)
         except ssl.SSLError:
             # A server that was killed ends its side without the courtesies of TLS.
-            pass
+            return 0
         finally:
             writer.transport.abort()
             wire.close()
@@ -63,15 +63,17 @@ def _request(asked: Asked, params: dict[str, str]) -> bytes:
     return "\r\n".join((*lines, "", "")).encode() + asked.body
 
 
-async def _relay(reader: asyncio.StreamReader, wire: Wire, cut_inside: bytes) -> None:
-    seen = b""
+async def _relay(reader: asyncio.StreamReader, wire: Wire, cut_inside: bytes) -> int:
+    seen, head = b"", b""
     while piece := await reader.read(_PIECE):
+        head = head or piece
         start = (seen + piece).find(cut_inside) if cut_inside else -1
         if start >= 0:
             await wire.pass_on(piece[: max(0, start - len(seen)) + len(cut_inside) // 2])
             # What was sent must have been read: a reset throws away what still lies in the socket.
             await wire.taken()
             wire.reset()
-            return
+            break
         await wire.pass_on(piece)
         seen = (seen + piece)[-len(cut_inside) :] if cut_inside else b""
+    return int(head.split(b" ", 2)[1]) if head else 0
