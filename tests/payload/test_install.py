@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -14,6 +15,7 @@ import pytest
 from mco.api import names
 from mco.apiserver.server import Settings, running
 from mco.payload.filters import Selection, left_out
+from mco.payload.generate import DEPLOY
 from mco.payload.image import NAME as IMAGE
 from mco.payload.manifest import Manifest, read
 from mco.payload.situation import body_of
@@ -217,6 +219,21 @@ def test_an_image_goes_into_everything_that_names_one(installed: Cluster) -> Non
     assert found["spec"]["template"]["spec"]["containers"][0]["image"] == "example/mco:1"
     images = installed.get("v1", "ConfigMap", "machine-config-operator-images", names.NAMESPACE)
     assert images is not None and "example/mco:1" in images["data"]["images.json"]
+
+
+def test_kustomize_installs_the_same(installed: Cluster) -> None:
+    installed.delete(body_of(RBAC, "ClusterRole", OPERATOR))
+    command = [
+        "kubectl",
+        f"--kubeconfig={installed.server.kubeconfig}",
+        "apply",
+        "-k",
+        str(DEPLOY / "kustomize"),
+    ]
+    applied = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert applied.returncode == 0, applied.stderr
+    assert f"clusterrole.rbac.authorization.k8s.io/{OPERATOR} created" in applied.stdout
+    assert {line.split()[-1] for line in installed.mco("install").lines} == {"unchanged"}
 
 
 def test_beside_another_operator_nothing_is_applied(installed: Cluster) -> None:

@@ -38,6 +38,7 @@ def test_a_file_that_nothing_generates_any_more_goes(tmp_path: Path) -> None:
     assert not old.exists() and foreign.exists()
     assert stray(tmp_path) == []
     assert {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("*/*")} == {
+        "manifests/Kustomization",
         "manifests/foreign.yaml",
         *DOCUMENTS,
     }

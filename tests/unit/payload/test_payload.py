@@ -19,12 +19,14 @@ from mco.payload.filters import Selection, left_out
 from mco.payload.graph import Mode, build
 from mco.payload.image import NAME as IMAGE
 from mco.payload.manifest import CREATE_ONLY, Manifest, read
+from mco.payload.source.deploy import KUSTOMIZATION
 from mco.payload.source.metadata import PROFILES
 from mco.payload.source.permissions import GRANTS, objects
 from mco.runtime import version
 
 FOLDER = resources.files("mco.payload")
-FILES = {entry.name: entry.read_bytes() for entry in (FOLDER / "manifests").iterdir()}
+ENTRIES = list((FOLDER / "manifests").iterdir())
+FILES = {entry.name: entry.read_bytes() for entry in ENTRIES if entry.name != KUSTOMIZATION}
 PAYLOAD = read(FILES)
 OPERANDS = operands.load(operands.Setting(image="example/image:7", server="https://api.example:6443"))
 EVERYTHING = [*PAYLOAD, *OPERANDS]
