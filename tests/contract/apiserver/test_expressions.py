@@ -176,3 +176,18 @@ async def test_what_a_short_circuit_leaves_out_costs_nothing(api: Api, prefix: s
     for on, status in ((False, 201), (True, 422)):
         body = {"metadata": {"generateName": "a"}, "spec": {"on": on, "l": [1] * 600}}
         assert (await api.post(path, body)).status == status
+
+
+@pytest.mark.parametrize("call", ["distinct()", "sort()", "sortBy(e, -e)"])
+async def test_lists_that_are_compared_with_themselves_cost_their_square(
+    api: Api, prefix: str, call: str
+) -> None:
+    spec = {
+        "type": "object",
+        "properties": {"l": {"type": "array", "items": NUMBER, "maxItems": 720}},
+        "x-kubernetes-validations": [{"rule": f"self.l.{call}.size() >= 0"}],
+    }
+    path = await define(api, definition(prefix, spec))
+    for size, status in ((600, 201), (720, 422)):
+        body = {"metadata": {"generateName": "a"}, "spec": {"l": [1] * size}}
+        assert (await api.post(path, body)).status == status

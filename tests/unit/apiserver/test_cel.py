@@ -12,6 +12,7 @@ from mco.api.crds import definitions
 from mco.apiserver.cel import environment, numbers
 from mco.apiserver.cel.declared import declare, escaped, in_order_of
 from mco.apiserver.cel.environment import CompileError
+from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import Failure
 from mco.apiserver.schema.definition import rule_causes
 from mco.apiserver.schema.expressions import compile_rule
@@ -235,3 +236,39 @@ def test_sets_have_no_order(values: list[int], random: Any) -> None:
 def test_quantities_are_exact(number: int, unit: str) -> None:
     quantity = numbers.quantity(f"{number}{unit}")
     assert numbers.compare(numbers.sub(numbers.add(quantity, quantity), quantity), quantity) == 0
+
+
+NESTED: list[Any] = [list(range(1000))] * 1001
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("int(self) == 1", "9" * 5000),
+        ("uint(self) == 1u", "9" * 5000),
+        ("double(self) > 1.0", 10**400),
+        ("self[1e400] == 1", [1]),
+        ("timestamp(self).getFullYear() > 1", 10**17),
+        ("timestamp('0001-01-01T00:00:00Z').getHours(self) > 1", "-10:00"),
+        ("duration(self) > duration('1s')", "1" * 100_000 + "x"),
+        ("quantity(self).isInteger()", "1" * 100_000 + "x"),
+        ("lists.range(self).size() > 1", 10**15),
+        ("self.distinct().size() > 1", list(range(100_000))),
+        ("self.sortBy(e, -e).size() > 1", list(range(10_000))),
+        ("self.replace('', self).size() > 1", "a" * 1_000_000),
+        ("self.flatten().size() > 1", NESTED),
+        ("'%.999999999f'.format([self]).size() > 1", 1.0),
+    ],
+)
+def test_what_is_made_to_break_an_evaluation_is_refused_at_once(source: str, value: Any) -> None:
+    with pytest.raises((Failure, OutOfBudget, CompileError)):
+        evaluate(source, self=value)
+
+
+def test_quantities_have_bounds() -> None:
+    assert evaluate("quantity(self) == quantity('9223372036854775807')", self="1e1000000000")
+    assert evaluate("quantity(self) == quantity('1n')", self="1e-1000000000")
+
+
+def test_a_loop_that_fails_gives_back_what_its_variable_hid() -> None:
+    assert evaluate("[self].map(e, [2].sortBy(e, e / 0) == [] || e == self)", self=1) == [True]

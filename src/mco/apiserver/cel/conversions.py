@@ -11,7 +11,8 @@ from mco.apiserver.cel import times
 from mco.apiserver.cel.values import Duration, Failure, Opaque, Timestamp, TypeName, UInt, is_number, tag_of
 
 INT64, UINT64 = 2**63, 2**64
-_WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d{1,100}\Z", re.ASCII)
+_NATURAL = re.compile(r"\d{1,100}\Z", re.ASCII)
 _TRUTHS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
@@ -60,7 +61,7 @@ def _to_uint(value: Any) -> UInt:
             if not 0 <= value < UINT64:
                 raise Failure("unsigned integer overflow")
             return UInt(value)
-        case str() if value.isascii() and value.isdigit() and int(value) < UINT64:
+        case str() if _NATURAL.match(value) and int(value) < UINT64:
             return UInt(value)
     raise _refused(value, "uint")
 
@@ -105,7 +106,7 @@ def _to_timestamp(value: Any) -> Timestamp:
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        return Timestamp(value * 10**9)
+        return times.in_range(Timestamp(value * 10**9))
     try:
         return times.timestamp(value)
     except (ValueError, TypeError):

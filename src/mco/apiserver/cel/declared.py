@@ -174,7 +174,12 @@ def _text(schema: Schema) -> Declared:
 
 
 def _double(value: Any) -> Any:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return value
 
 
 def _parsed(parse: Callable[[str], Any]) -> Convert:

@@ -169,17 +169,17 @@ def _applied(work: Callable[..., Any], steps: list[Step], charge: spent.Charge) 
 
         def of_two(frame: Frame) -> Any:
             left, right = first(frame), second(frame)
-            result = work(left, right)
-            frame.cost += charge((left, right), result)
-            return result
+            frame.cost += charge((left, right))
+            frame.check()
+            return work(left, right)
 
         return of_two
 
     def step(frame: Frame) -> Any:
         args = [each(frame) for each in steps]
-        result = work(*args)
-        frame.cost += charge(args, result)
-        return result
+        frame.cost += charge(args)
+        frame.check()
+        return work(*args)
 
     return step
 
@@ -188,7 +188,7 @@ def _work(node: Node) -> Callable[..., Any]:
     if node.name in OPERATORS:
         return OPERATORS[node.name]
     if node.target is None and node.name in CONVERSIONS:
-        return CONVERSIONS[node.name]
+        return functions.guarded(CONVERSIONS[node.name])
     return functions.named(node.name, member=node.target is not None)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mco.apiserver.cel import lists, spent
 from mco.apiserver.cel.frame import Frame, Step
 from mco.apiserver.cel.source import SORT_KEY
 from mco.apiserver.cel.syntax import Node
-from mco.apiserver.cel.values import NO_OVERLOAD, NONE, Failure
+from mco.apiserver.cel.values import NO_OVERLOAD, Failure
 
 Plan = Callable[[Node], Step]
 
@@ -26,7 +26,7 @@ def fold(node: Node, plan: Plan) -> Step:
 
     def step(frame: Frame) -> Any:
         values = over(frame)
-        outer = {name: frame.names[name] for name in names if name in frame.names}
+        outer = _hidden(frame, names)
         # A literal is shared between evaluations, and accumulators grow in place.
         start = begin(frame)
         frame.names[node.accumulator] = start.copy() if isinstance(start, list | dict) else start
@@ -44,11 +44,20 @@ def fold(node: Node, plan: Plan) -> Step:
                     frame.names[node.accumulator] = failure
             return end(frame)
         finally:
-            for name in names:
-                frame.names.pop(name, None)
-            frame.names.update(outer)
+            _restore(frame, names, outer)
 
     return step
+
+
+def _hidden(frame: Frame, names: Sequence[str]) -> dict[str, Any]:
+    """What the variables of a loop hide while it runs."""
+    return {name: frame.names[name] for name in names if name in frame.names}
+
+
+def _restore(frame: Frame, names: Sequence[str], hidden: dict[str, Any]) -> None:
+    for name in names:
+        frame.names.pop(name, None)
+    frame.names.update(hidden)
 
 
 def _elements(values: Any, *, both: bool) -> Any:
@@ -97,14 +106,17 @@ def _sort_key(body: Node) -> Node | None:
 def _sorted(name: str, over: Step, key_of: Step) -> Step:
     def step(frame: Frame) -> list[Any]:
         values = over(frame)
-        outer = frame.names.get(name, NONE)
-        keys = []
-        for value in values:
-            frame.names[name] = value
-            keys.append(key_of(frame))
-            frame.cost += spent.LIST + 1
-        frame.names[name] = outer
-        frame.cost += 1
+        outer, keys = _hidden(frame, (name,)), []
+        try:
+            for value in values:
+                frame.check()
+                frame.names[name] = value
+                keys.append(key_of(frame))
+                frame.cost += spent.LIST + 1
+        finally:
+            _restore(frame, (name,), outer)
+        frame.cost += spent.comparing(keys)
+        frame.check()
         return lists.sorted_by(values, keys)
 
     return step

@@ -14,6 +14,8 @@ from mco.apiserver.cel.values import Duration, Timestamp, is_number, tag_of
 
 _SPECIAL = ("NaN", "Infinity", "-Infinity")
 _PRECISION = 6
+_PRECISION_DIGITS = 4
+"""No number has ten thousand places, but each place takes memory."""
 _CLAUSE = re.compile(r"%(?:%|(\.\d*)?(.?))", re.DOTALL | re.ASCII)
 _INTEGERS = ("int", "uint")
 _SHOWN = (
@@ -71,7 +73,10 @@ def _clause(precision: str | None, kind: str) -> Clause:
         raise ValueError(f"could not parse formatting clause: error while parsing precision: {problem}")
     if kind.lower() not in KINDS or (kind.isupper() and kind != "X"):
         raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{kind}"')
-    return Clause(kind, int(precision[1:]) if precision else _PRECISION)
+    digits = precision[1:] if precision else str(_PRECISION)
+    if len(digits) > _PRECISION_DIGITS:
+        raise ValueError(f"could not parse formatting clause: precision {digits} is too large")
+    return Clause(kind, int(digits))
 
 
 def formatted(text: str, values: list[Any]) -> str:

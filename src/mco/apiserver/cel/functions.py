@@ -102,10 +102,10 @@ def named(name: str, *, member: bool) -> Implementation:
     """Raises Failure, as what it returns does, where nothing fits."""
     overloads = [each for each in FUNCTIONS.get(name, ()) if each.member == member]
     if name in PLAIN and not overloads:
-        return _guarded(PLAIN[name])
+        return guarded(PLAIN[name])
     if not overloads:
         raise Failure(f"unknown function '{name}'")
-    return _guarded(_Chosen(overloads))
+    return guarded(_Chosen(overloads))
 
 
 class _Chosen:
@@ -136,7 +136,7 @@ def _takes(declared: str, tag: str) -> bool:
     return declared == "dyn" or _NAMES.get(declared, declared.partition("<")[0]) == tag
 
 
-def _guarded(work: Implementation) -> Implementation:
+def guarded(work: Implementation) -> Implementation:
     """Implementations say what is wrong with a value by ValueError."""
 
     def apply(*args: Any) -> Any:
@@ -144,6 +144,8 @@ def _guarded(work: Implementation) -> Implementation:
             return work(*args)
         except ValueError as error:
             raise Failure(str(error)) from None
+        except OverflowError:
+            raise Failure("a number is out of range") from None
         except (TypeError, AttributeError):
             raise Failure(NO_OVERLOAD) from None
 

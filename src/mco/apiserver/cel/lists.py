@@ -6,8 +6,12 @@ import functools
 import itertools
 from typing import Any
 
+from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.operators import OPERATORS
 from mco.apiserver.cel.values import NONE, Failure, Maybe, equal, order
+
+LONGEST = 1_000_000
+"""A list that costs more to look at than one expression may."""
 
 
 def is_sorted(values: list[Any]) -> bool:
@@ -40,7 +44,9 @@ def unwrapped(values: list[Any]) -> list[Any]:
 
 
 def numbers(count: int) -> list[int]:
-    """From zero on."""
+    """From zero on. Raises ValueError."""
+    if count < 0:
+        raise ValueError(f"lists.range: size must be non-negative, got {count}")
     return list(range(count))
 
 
@@ -69,11 +75,14 @@ def distinct(values: list[Any]) -> list[Any]:
 
 
 def flatten(values: list[Any], depth: int = 1) -> list[Any]:
+    """Raises ValueError, OutOfBudget."""
     if depth < 0:
         raise ValueError("level must be non-negative")
     flat: list[Any] = []
     for value in values:
         flat += flatten(value, depth - 1) if isinstance(value, list) and depth > 0 else [value]
+        if len(flat) > LONGEST:
+            raise OutOfBudget
     return flat
 
 

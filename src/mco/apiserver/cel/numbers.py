@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -10,23 +11,27 @@ from mco.apiserver.cel.values import Opaque
 QUANTITY = "kubernetes.Quantity"
 
 _QUANTITY = re.compile(
-    r"([+-]?)(\d+\.?\d*|\.\d+)(?:(Ki|Mi|Gi|Ti|Pi|Ei)|([numkMGTPE]?)|[eE]([+-]?\d+))\Z", re.ASCII
+    r"([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:(Ki|Mi|Gi|Ti|Pi|Ei)|([numkMGTPE]?)|[eE]([+-]?\d+))\Z", re.ASCII
 )
 _BINARY = {unit: 1024**power for power, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _UNITS = {exponent: unit for unit, exponent in _DECIMAL.items()}
 _INT64 = 2**63
+_FURTHEST = 5000
+"""A power of ten that is beyond all bounds with any digits that Python reads."""
 _RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
 def quantity(text: str) -> Opaque:
-    """Equal quantities are equal, however they were written. Raises ValueError for what is none."""
+    """Equal quantities are equal, however they were written; none is beyond 64 bits, or finer than a
+    billionth. Raises ValueError for what is none."""
     match = _QUANTITY.match(text)
     if match is None:
         raise ValueError(_RULE)
     sign, digits, binary, decimal, exponent = match.groups()
-    factor = Fraction(_BINARY[binary]) if binary else Fraction(10) ** int(exponent or _DECIMAL[decimal or ""])
-    value = Fraction(digits) * factor
+    power = max(-_FURTHEST, min(int(exponent or _DECIMAL[decimal or ""]), _FURTHEST))
+    value = Fraction(digits) * (_BINARY[binary] if binary else Fraction(10) ** power)
+    value = min(Fraction(math.ceil(value * 10**9), 10**9), Fraction(_INT64 - 1))
     return _made(-value if sign == "-" else value, "Ki" if binary else "e" if exponent else "")
 
 

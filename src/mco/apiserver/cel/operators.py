@@ -137,7 +137,7 @@ def _entry(values: Any, key: Any) -> Maybe:
         raise Failure(NO_OVERLOAD)
     if not is_number(key):
         raise Failure(f"unsupported index type '{tag_of(key)}' in list")
-    if key != int(key):
+    if not float(key).is_integer():
         raise Failure(f"unsupported index value {text(key)} in list")
     return Maybe((values[int(key)],)) if 0 <= key < len(values) else NONE
 

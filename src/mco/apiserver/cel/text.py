@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from mco.apiserver.cel import urls
+from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import Failure, Opaque
 from mco.apiserver.schema.formats import check_of
 from mco.apiserver.schema.patterns import Pattern, compile_pattern
 from mco.apiserver.strategies import names
 
 FORMAT = "kubernetes.NamedFormat"
+LONGEST = 10_000_000
+"""A text that costs more to look at than one expression may."""
 
 
 def char_at(text: str, index: int) -> str:
@@ -30,6 +33,10 @@ def upper(text: str) -> str:
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
+    """Raises OutOfBudget."""
+    times = text.count(old) if count < 0 else min(text.count(old), count)
+    if len(text) + times * (len(new) - len(old)) > LONGEST:
+        raise OutOfBudget
     return text.replace(old, new, count)
 
 

@@ -20,7 +20,7 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _DURATION = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)\Z", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)\Z", re.ASCII)
 _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)\Z", re.ASCII)
@@ -35,6 +35,8 @@ def duration(text: str) -> Duration:
     if not _DURATION.match(text):
         raise ValueError
     nanos = sum(int(Fraction(number) * _UNITS[unit]) for number, unit in _PART.findall(text))
+    if nanos >= _INT64:
+        raise ValueError
     return Duration(-nanos if text.startswith("-") else nanos)
 
 
@@ -73,18 +75,19 @@ def plus(left: Any, right: Any) -> Any:
     """Of a time and a duration, or of two durations. Raises Failure for a sum that is out of range."""
     nanos = left.nanos + right.nanos
     if isinstance(left, Timestamp) or isinstance(right, Timestamp):
-        return _in_range(Timestamp(nanos))
+        return in_range(Timestamp(nanos))
     return _bounded(nanos)
 
 
 def minus(left: Any, right: Any) -> Any:
     nanos = left.nanos - right.nanos
     if isinstance(left, Timestamp) and isinstance(right, Duration):
-        return _in_range(Timestamp(nanos))
+        return in_range(Timestamp(nanos))
     return _bounded(nanos)
 
 
-def _in_range(value: Timestamp) -> Timestamp:
+def in_range(value: Timestamp) -> Timestamp:
+    """Raises Failure before the year 1 and after 9999."""
     if not _FIRST <= value.nanos < _LAST:
         raise Failure("timestamp overflow")
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -117,7 +116,7 @@ def equal(left: Any, right: Any) -> bool:
 def order(left: Any, right: Any) -> int:
     """-1, 0, 1. Raises Failure for values that have no order."""
     if is_number(left) and is_number(right):
-        if math.isnan(left) or math.isnan(right):
+        if left != left or right != right:
             raise Failure("NaN values cannot be ordered")
     elif type(left) is not type(right) or not isinstance(left, str | bytes | bool | Duration | Timestamp):
         raise Failure(NO_OVERLOAD)

@@ -53,7 +53,7 @@ class Pattern(msgspec.Struct, frozen=True):
         return found[0] if found else ""
 
     def all_in(self, text: str) -> list[str]:
-        """By Python always: RE2, as it is offered, takes the end of each match for the beginning of the text."""
+        """By Python always: RE2, as it is offered, takes what follows a match for a text of its own."""
         return [match[0] for match in self.python.finditer(text)]
 
 
