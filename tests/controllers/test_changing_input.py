@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mco.api import names, resources
+from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput
 from mco.kube.errors import ConflictError
 from tests.controllers.stage import Stage, stage
@@ -112,12 +113,35 @@ async def test_a_pool_that_is_deleted_gives_its_nodes_to_worker(on: Stage) -> No
     assert (await on.desired())["e0"] == "e1"
     await on.client.delete(resources.MACHINE_CONFIG_POOLS, "edge")
     await on.step("edge")
+    assert not on.told["edge"].members, "what a pool knew of its nodes goes with it"
     await on.step("worker")
     assert (await on.desired())["e0"] == "e1", "it is on its way and counts as unavailable"
     await on.arrives("e0")
     await on.step("worker")
     assert (await on.desired())["e0"] == "v1"
     assert await on.counts() == (1, 0, 0, 1, 0)
+
+
+async def test_a_newborn_that_somebody_changes_meanwhile_holds_up_nobody(on: Stage) -> None:
+    """It is labelled in the next pass, and is no candidate of worker's until then."""
+    await on.pool("edge", "e1")
+    born = {"metadata": {"name": "e1", "ownerReferences": [_owner(await on.status("edge"))]}}
+    await on.client.create(resources.MACHINE_CONFIGS, born)
+    for name in ("n0", "n1"):
+        await on.node(name, at="e1", **{names.FIRST_PIVOT_CONFIG: "e1"})
+    await on.look()
+    await on.change_node("n0", metadata={"labels": {"example.com/rack": "7"}})
+    await on.controller.reconcile("worker")
+    roles = {name: node.metadata.label(EDGE) for name, node in (await on.nodes()).items()}
+    assert roles == {"n0": None, "n1": ""}
+    await on.step("worker")
+    assert (await on.nodes())["n0"].metadata.label(EDGE) == ""
+    assert await on.desired() == {"n0": "e1", "n1": "e1"}
+
+
+def _owner(pool: MachineConfigPool) -> dict[str, Any]:
+    kind = {"apiVersion": names.API_VERSION, "kind": "MachineConfigPool", "controller": True}
+    return kind | {"name": pool.name, "uid": pool.metadata.uid}
 
 
 async def test_a_node_in_two_custom_pools_is_moved_by_nobody_and_says_so(on: Stage) -> None:

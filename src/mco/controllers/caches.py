@@ -23,10 +23,11 @@ class Caches:
         self.nodes = Informer(client, resources.NODES)
         self.reports = Informer(client, resources.MACHINE_CONFIG_NODES)
         self.controller_configs = Informer(client, resources.CONTROLLER_CONFIGS)
+        self.settings = Informer(client, resources.MACHINE_CONFIGURATIONS)
 
     @property
     def _all(self) -> Iterable[Informer[Any]]:
-        return (self.pools, self.configs, self.nodes, self.reports, self.controller_configs)
+        return (self.pools, self.configs, self.nodes, self.reports, self.controller_configs, self.settings)
 
     async def run(self) -> None:
         await asyncio.gather(*(informer.run() for informer in self._all))

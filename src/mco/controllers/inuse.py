@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from mco.api import names, resources
@@ -9,7 +10,7 @@ from mco.api.core import ConfigMap
 from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.kube.client import Client
-from mco.kube.errors import AlreadyExists, NotFoundError
+from mco.kube.errors import AlreadyExists, ConflictError, NotFoundError
 from mco.kube.store import Store
 from mco.plan.pool.prune import Decision, pool_of
 from mco.plan.pool.uses import in_use, users_text
@@ -34,9 +35,14 @@ class InUseWriter:
         self._maps = maps
         self._written: dict[str, Active] = {}
 
-    async def write(self, decision: Decision) -> None:
-        await self._mark(decision)
-        await self._publish(decision)
+    async def write(self, decision: Decision) -> bool:
+        """Whether all of it is written; else the caches are behind, and it has to be decided again."""
+        try:
+            await self._mark(decision)
+            await self._publish(decision)
+        except ConflictError:
+            return False
+        return True
 
     async def _mark(self, decision: Decision) -> None:
         wanted: dict[str, str | None] = {
@@ -52,32 +58,32 @@ class InUseWriter:
         changes = {name: text for name, text in wanted.items() if have.get(name) != text}
         changes |= dict.fromkeys(have.keys() - wanted.keys())
         if changes:
-            await self._patch(changes)
-
-    async def _patch(self, data: dict[str, str | None]) -> None:
-        await self._client.patch(
-            resources.CONFIG_MAPS, names.IN_USE_MAP, {"data": data}, namespace=names.NAMESPACE
-        )
+            body = {"metadata": {"resourceVersion": known.metadata.resource_version}, "data": changes}
+            await self._client.patch(resources.CONFIG_MAPS, names.IN_USE_MAP, body, namespace=names.NAMESPACE)
 
     async def _create(self, data: dict[str, str | None]) -> None:
         body = {"metadata": {"name": names.IN_USE_MAP}, "data": data}
-        try:
+        # One that the cache has not heard of yet brings another pass when it has.
+        with contextlib.suppress(AlreadyExists):
             await self._client.create(resources.CONFIG_MAPS, body, namespace=names.NAMESPACE)
-        except AlreadyExists:
-            await self._patch(data)
 
     async def _publish(self, decision: Decision) -> None:
         active = self._active(decision)
-        for pool in list(self._pools):
-            wanted = active.get(pool, [])
-            if self._written.get(pool) == wanted:
+        for pool in list(self._pools.values()):
+            wanted = active.get(pool.name, [])
+            if self._written.get(pool.name) == wanted:
                 continue
-            body = {"status": {"activeConfigurations": wanted}}
+            body = {
+                "metadata": {"resourceVersion": pool.metadata.resource_version},
+                "status": {"activeConfigurations": wanted},
+            }
             try:
-                await self._client.patch(resources.MACHINE_CONFIG_POOLS, pool, body, subresource="status")
+                await self._client.patch(
+                    resources.MACHINE_CONFIG_POOLS, pool.name, body, subresource="status"
+                )
             except NotFoundError:
                 continue
-            self._written[pool] = wanted
+            self._written[pool.name] = wanted
         for gone in self._written.keys() - set(self._pools):
             del self._written[gone]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mco.api import names
@@ -24,7 +24,7 @@ class Nursery:
         """Nodes that were born in a custom pool and do not have its labels yet, by name."""
         found: Newborns = {}
         for member in members:
-            born_in = firstboot.custom_pool(member.node, self._owner)
+            born_in = firstboot.custom_pool(member, self._owner)
             custom = self._caches.pools.store.get(born_in) if born_in else None
             if custom is not None:
                 found[member.name] = member, custom
@@ -33,15 +33,19 @@ class Nursery:
     async def label(self, newborns: Newborns) -> None:
         """In a paused pool too: it changes nothing on the machine. Nodes whose labels cannot be derived stay
         where they are until somebody labels them."""
-        for member, custom in newborns.values():
-            if labels := firstboot.labels(custom):
-                marks: dict[str, Any] = {
-                    "labels": dict(labels),
-                    "annotations": {names.CUSTOM_POOL_LABELS_APPLIED: ""},
-                }
-                await self._targets.patch(member.node, {"metadata": marks})
+        await self._targets.patch_all(
+            (member.node, _patch(labels))
+            for member, custom in newborns.values()
+            if (labels := firstboot.labels(custom))
+        )
 
     def _owner(self, config: str) -> str | None:
         found = self._caches.configs.store.get(config)
         owners = found.metadata.owner_references if found else None
         return owners[0].name if owners else None
+
+
+def _patch(labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "metadata": {"labels": dict(labels), "annotations": {names.CUSTOM_POOL_LABELS_APPLIED: ""}},
+    }

@@ -13,6 +13,7 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput, MCOError, NotFound
 from mco.controllers.caches import Caches
 from mco.controllers.explain import Waits
+from mco.controllers.held import Held
 from mco.controllers.newborn import Nursery
 from mco.controllers.poolstatus import StatusWriter
 from mco.controllers.targets import Targets
@@ -49,6 +50,9 @@ class NodeController:
         self._caches = caches
         self._events = events
         self._explain = explain
+        self._held = Held(clock)
+        caches.reports.add_handler(self._held.report_changed)
+        caches.settings.add_handler(self._held.settings_changed)
         self._memberships = Memberships()
         self._census = Census()
         self._targets = Targets(client, caches.reports, self._census.wrote)
@@ -80,9 +84,11 @@ class NodeController:
                 self._events.event(master, "Normal", "AnnotationChange", sentence)
 
     async def reconcile(self, name: str) -> float | None:
-        """One pass over pool `name`, or over masters and arbiters together."""
+        """One pass over pool `name`, or over masters and arbiters together; another one when the operator
+        does not hold the fleet any more."""
         pool = self._caches.pools.store.get(name)
         if pool is None:
+            self._explain(name, Waits({}, {}))
             return None
         self._census.take(self._caches.pools.store.values(), self._caches.nodes.store)
         self._explain_unassigned()
@@ -92,7 +98,7 @@ class NodeController:
             await self._control_plane(pool)
         else:
             await self._pass(pool)
-        return None
+        return self._held.remaining() or None
 
     async def _control_plane(self, masters: MachineConfigPool) -> None:
         """Masters first, then arbiters, of both together one at a time (spec/node.md 3.4)."""
@@ -159,8 +165,9 @@ class NodeController:
     async def _plan(self, pool: MachineConfigPool, members: list[Standing], halted: Why | None) -> Rollout:
         """Raises InvalidInput for a pool whose `maxUnavailable` cannot be read, after telling everybody."""
         topology = self._topology()
+        held = self._held.of(pool.name, (member.name for member in members))
         try:
-            plan = rollout.plan(pool, members, topology, halted=halted)
+            plan = rollout.plan(pool, members, topology, halted=halted, held=held)
         except InvalidInput as error:
             self._events.event(pool, "Warning", "InvalidMaxUnavailable", f"{error.message}: {error.hint}")
             self._explain(pool.name, self._unreadable(pool, members, error))
@@ -172,7 +179,7 @@ class NodeController:
             return plan
         text = f"Deferring update of machine config operator node {operator}"
         self._events.event(pool, "Normal", "DeferringOperatorNodeUpdate", text)
-        return rollout.plan(pool, members, topology, halted=halted, deferred=operator)
+        return rollout.plan(pool, members, topology, halted=halted, held=held, deferred=operator)
 
     async def _operator_node(self) -> str:
         """Where the operator runs; nothing when there is not exactly one, or nobody can say."""

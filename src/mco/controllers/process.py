@@ -126,7 +126,8 @@ class Controllers:
         self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, node.affected(old, new)))
         self.caches.nodes.add_handler(node.announce)
         self.caches.reports.add_handler(report_changed)
-        self.caches.controller_configs.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
+        for cache in (self.caches.controller_configs, self.caches.settings):
+            cache.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
         self._run(loop)
 
     def _add_drain(self) -> None:

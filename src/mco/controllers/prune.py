@@ -38,6 +38,8 @@ ALL = "all"
 _BATCH_SECONDS = 5.0
 """For so long is deleted from one look at the cluster."""
 _LOOK_AGAIN = 3600.0
+_OVERTAKEN = 0.5
+"""Seconds after which the caches should know what somebody else wrote."""
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,8 @@ class PruneController:
         """One pass, with so many deletions that what is in use is looked at again soon. Raises what the
         client raises; the next pass begins anew."""
         decision = self._decide(self._cached())
-        await self._in_use.write(decision)
+        if not await self._in_use.write(decision):
+            return _OVERTAKEN
         if self._collection.enabled:
             await self._forget()
             if decision.unused and await self._collect({config.name for config in decision.unused}):

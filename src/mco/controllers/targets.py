@@ -4,7 +4,7 @@ MachineConfigNode (spec/node.md 3.7)."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -48,7 +48,18 @@ class Targets:
         ]
         return targeted, _first(results)
 
-    async def patch(self, node: Node, body: dict[str, Any]) -> None:
+    async def patch_all(self, patches: Iterable[tuple[Node, dict[str, Any]]]) -> None:
+        """Raises the first error, when everything was tried; what is none is the same as in `apply`."""
+
+        async def write(node: Node, body: dict[str, Any]) -> None:
+            async with self._writes:
+                await self._patch(node, body)
+
+        results = await asyncio.gather(*(write(*patch) for patch in patches), return_exceptions=True)
+        if error := _first(results):
+            raise error
+
+    async def _patch(self, node: Node, body: dict[str, Any]) -> None:
         """Ties the patch to the version that it was decided on: whoever changed the node meanwhile wins."""
         body["metadata"]["resourceVersion"] = node.metadata.resource_version
         self._wrote(await self._client.patch(resources.NODES, node.name, body))
@@ -57,7 +68,7 @@ class Targets:
         async with self._writes:
             if change.target:
                 await self._aim_report(change.node.name, config)
-            await self.patch(change.node, node_patch(config, change))
+            await self._patch(change.node, node_patch(config, change))
 
     async def _aim_report(self, name: str, config: str) -> None:
         """The MachineConfigNode shows where its node is going; it is not what moves it."""
