@@ -30,6 +30,7 @@ class Writes:
         self.node: list[tuple[str, str, str, str]] = []
         self.boots: list[str] = []
         self.report: list[set[str]] = []
+        self.resumed = ""
         cluster.nodes.add_handler(self._node)
         cluster.reports.add_handler(self._report)
 
@@ -47,6 +48,8 @@ class Writes:
             return
         before = {c.type: c.status for c in old.status.conditions}
         changed = {c.type: c.status for c in new.status.conditions if before.get(c.type) != c.status}
+        if changed.get("Resumed") == "True":
+            self.resumed = next(c.message for c in new.status.conditions if c.type == "Resumed")
         if not changed.keys() <= _DRAINS:
             self.report.append({f"{type_} {status}" for type_, status in changed.items()})
 
@@ -79,4 +82,7 @@ async def test_an_update_with_drain_and_reboot_is_told_in_eight_writes(
     assert prepared == {"UpdatePrepared True", "Updated False"}
     assert applied >= {"UpdateExecuted True", "AppliedFilesAndOS True", "RebootedNode Unknown"}
     assert resumed == {"RebootedNode True", "Resumed True"}
+    assert (
+        writes.resumed == f"In desired config {NEW}. Resumed normal operations. Applying proper annotations."
+    )
     assert updated >= {"Updated True", "UpdatePrepared False", "Resumed False", "RebootedNode False"}

@@ -56,6 +56,8 @@ class Agent:
             while True:
                 await self._pass()
         finally:
+            if self._ready_task is not None:
+                following.append(self._ready_task)
             for task in following:
                 task.cancel()
             await asyncio.gather(*following, return_exceptions=True)

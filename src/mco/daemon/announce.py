@@ -62,9 +62,10 @@ def rebooted(reporter: Reporter, seen: Observation) -> None:
         reporter.step(texts.rebooted())
 
 
-def uncordon_request(reporter: Reporter, step: steps.AskForUncordon) -> None:
+def uncordon_request(reporter: Reporter, step: steps.AskForUncordon, seen: Observation) -> None:
+    rebooted(reporter, seen)
     reporter.annotate({names.DESIRED_DRAIN: step.request})
-    reporter.step(texts.resumed(step.config))
+    reporter.step(texts.resumed(step.config, booting=not seen.started))
     reporter.event("Normal", "Uncordon", "Update completed, uncordoning node")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from mco.base.errors import HostError, InvalidInput, Unsupported
@@ -22,11 +23,13 @@ from mco.plan.node.verify import (
 
 def differences(host: Host, expected: tuple[expect.Expectation, ...]) -> tuple[Finding, ...]:
     """Everything about the machine that is not as expected, in order."""
-    found = (finding(item, fact(host, item)) for item in expected)
+    # One question for all units: a config has dozens, and each answer costs a process.
+    states = host.systemd.enabled_states([i.name for i in expected if isinstance(i, expect.UnitIsEnabled)])
+    found = (finding(item, _fact(host, item, states)) for item in expected)
     return tuple(item for item in found if item is not None)
 
 
-def fact(host: Host, expected: expect.Expectation) -> Fact:
+def _fact(host: Host, expected: expect.Expectation, states: Mapping[str, str]) -> Fact:
     match expected:
         case expect.FileIs():
             return _file(host, expected.path, owner(host, expected.user, expected.group))
@@ -35,7 +38,7 @@ def fact(host: Host, expected: expect.Expectation) -> Fact:
         case expect.UnitIsMasked():
             return _file(host, expected.path, None)
         case expect.UnitIsEnabled(name):
-            return UnitFact(host.systemd.is_enabled(name))
+            return UnitFact(states[name])
         case expect.KeysAre(user):
             return _keys(host, user)
         case expect.PasswordIs(user):

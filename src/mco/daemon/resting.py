@@ -39,8 +39,7 @@ class Resting:
 
     async def ask_for_uncordon(self, step: steps.AskForUncordon, seen: Observation) -> None:
         reporter = self._context.reporter
-        announce.rebooted(reporter, seen)
-        announce.uncordon_request(reporter, step)
+        announce.uncordon_request(reporter, step, seen)
         await reporter.flush()
 
     async def finish(self, step: steps.Finish, seen: Observation) -> None:

@@ -101,8 +101,11 @@ def post_event(post: PostAction, failure: str) -> tuple[str, str, str] | None:
     return None
 
 
-def resumed(config: str) -> Step:
-    return Step(parent=report.RESUMED, message=f"In desired config {config}. Resumed normal operations.")
+def resumed(config: str, *, booting: bool) -> Step:
+    """`booting`: the first sync of a daemon found it so."""
+    more = " Applying proper annotations." if booting else ""
+    message = f"In desired config {config}. Resumed normal operations.{more}"
+    return Step(parent=report.RESUMED, message=message)
 
 
 def updated(node: str) -> Step:

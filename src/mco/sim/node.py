@@ -174,8 +174,7 @@ class SimulatedNode:
                 announce.drain_request(reporter, self.name, step, seen)
                 await reporter.flush()
             case steps.AskForUncordon():
-                announce.rebooted(reporter, seen)
-                announce.uncordon_request(reporter, step)
+                announce.uncordon_request(reporter, step, seen)
                 await reporter.flush()
             case steps.Finish(config=config):
                 announce.rebooted(reporter, seen)
