@@ -23,6 +23,7 @@ from mco.plan.pool import waiting as whys
 from mco.plan.pool.nodes import Member, Standing
 from mco.plan.pool.waiting import Why
 
+_NOBODY: Mapping[str, Why] = {}
 _PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
 
 
@@ -58,16 +59,18 @@ def plan(
     *,
     deferred: str = "",
     halted: Why | None = None,
+    held: Mapping[str, Why] = _NOBODY,
 ) -> Rollout:
     """Decides one pass. `topology` is the control plane's, which daemons read from their Node. `deferred`: a
-    node that waits as long as others can go. `halted`: why nobody may move at all.
+    node that waits as long as others can go. `halted`: why nobody may move at all. `held`: nodes that may
+    not, of this pool or any other; they cost no capacity, and may always go back to where they still are.
 
     Raises InvalidInput when `maxUnavailable` cannot be read."""
     config, standings = pool.spec.configuration.name, state.standings(members)
     if pool.spec.paused or pool.metadata.deletion_timestamp:
         why = whys.PAUSED if pool.spec.paused else whys.DELETED
         return Rollout(config=config, waiting={m.name: why for m in standings if m.candidate(config)})
-    found = _Found(config, standings, topology)
+    found = _Found(config, standings, topology, held)
     limit = max_unavailable(pool, len(standings))
     chosen, waiting, candidates = _choose(found, limit, deferred, halted)
     aimed = {m.name for m in chosen}
@@ -98,9 +101,12 @@ def max_unavailable(pool: MachineConfigPool, count: int) -> int:
 
 class _Found:
     """The nodes of a pool by what they mean for its rollout. `moving`: some are on their way right now;
-    `marked`: their taint is wrong, or they do not know the topology."""
+    `marked`: their taint is wrong, or they do not know the topology; `held`: why ready ones may not go."""
 
-    def __init__(self, config: str, members: Sequence[Standing], topology: str) -> None:
+    def __init__(
+        self, config: str, members: Sequence[Standing], topology: str, held: Mapping[str, Why]
+    ) -> None:
+        self.held: dict[str, Why] = {}
         self.marked: list[Standing] = []
         self.returning: list[Standing] = []
         self.ready: list[Standing] = []
@@ -120,6 +126,8 @@ class _Found:
             elif member.failing and member.current == config:
                 # It failed on its way elsewhere and still is where the pool wants it again.
                 self.returning.append(member)
+            elif member.name in held and not member.unready:
+                self.held[member.name] = held[member.name]
             else:
                 (self.unready if member.unready else self.ready).append(member)
 
@@ -128,7 +136,7 @@ def _choose(
     found: _Found, limit: int, deferred: str, halted: Why | None
 ) -> tuple[list[Standing], dict[str, Why], tuple[str, ...]]:
     """The nodes to send off, why the others wait, and the names of the candidates."""
-    waiting = {m.name: whys.not_ready(m.unready) for m in found.unready if m.unready}
+    waiting = {m.name: whys.not_ready(m.unready) for m in found.unready if m.unready} | found.held
     if halted:
         waiting |= dict.fromkeys((m.name for m in (*found.returning, *found.ready)), halted)
         return [], waiting, ()

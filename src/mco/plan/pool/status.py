@@ -17,6 +17,7 @@ from mco.api.names import REASON
 from mco.base.text import quote
 from mco.plan.pool import nodes as state
 from mco.plan.pool.nodes import Member
+from mco.plan.report import NODE_DEGRADED
 
 _API_SERVER_CA = "KubeAPIServerServingCAData"
 
@@ -124,7 +125,7 @@ def _node_degraded(members: Sequence[Member], reports: Reports, counts: Counts) 
     said = []
     for member in members:
         report = reports.get(member.name)
-        found = cond.find(report.status.conditions, "NodeDegraded") if report else None
+        found = cond.find(report.status.conditions, NODE_DEGRADED) if report else None
         if found and found.status == cond.TRUE:
             said.append(f"Node {member.name} is reporting: {quote(found.message)}")
     broken = (member.node for member in state.standings(members) if member.degraded)

@@ -45,6 +45,11 @@ def not_ready(reason: str) -> Why:
     return because("NodeNotReady", f"it is not ready: {reason}")
 
 
+def held(text: str) -> Why:
+    """The operator holds it: its own daemon could not carry out what this version says."""
+    return because("UpdateHeld", text)
+
+
 def unreadable(path: str, hint: str) -> Why:
     return because("InvalidPool", f"its pool's {path} cannot be read: {hint}")
 

@@ -10,9 +10,10 @@ from collections.abc import Set
 
 from mco.api import names
 from mco.api.core import Node
-from mco.api.machineconfignode import MachineConfigNode
-from mco.api.machineconfigpool import NODE_DEGRADED, MachineConfigPool
+from mco.api.machineconfignode import UPDATE_HOLD, MachineConfigNode
+from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
+from mco.plan import report as reports
 from mco.plan.pool import nodes as state
 
 _PROTOCOL = (
@@ -31,7 +32,7 @@ def by_node(old: Node | None, new: Node | None) -> bool:
 
 
 def by_report(old: MachineConfigNode | None, new: MachineConfigNode | None) -> bool:
-    """A report counts by what a pass reads of it: whose it is, and whether its node is broken."""
+    """A report counts by what a pass reads of it: whose it is, whether its node is broken, or held."""
     return old is None or new is None or _report_facts(old) != _report_facts(new)
 
 
@@ -46,8 +47,8 @@ def all_pools(old: MachineConfigPool | None, new: MachineConfigPool | None) -> b
 
 
 def protocol_changes(old: Node, new: Node) -> list[str]:
-    """A sentence for each protocol annotation that changed, for AnnotationChange events. None when the node
-    has just completed an update: that is announced by itself."""
+    """A sentence for each protocol annotation that changed, for AnnotationChange events; none when the node
+    has just completed an update, which its daemon announces."""
     if not state.done(old) and state.done(new):
         return []
     sentences = []
@@ -71,5 +72,6 @@ def _node_facts(node: Node) -> tuple[object, ...]:
 
 
 def _report_facts(report: MachineConfigNode) -> tuple[object, ...]:
-    broken = cond.find(report.status.conditions, NODE_DEGRADED)
-    return report.spec.pool.name, broken and (broken.status, broken.message)
+    broken = cond.find(report.status.conditions, reports.NODE_DEGRADED)
+    held = report.metadata.annotation(UPDATE_HOLD)
+    return report.spec.pool.name, held, broken and (broken.status, broken.message)
