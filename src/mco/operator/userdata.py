@@ -11,9 +11,10 @@ from typing import Any
 
 from mco.api import names
 from mco.api.machineconfigpool import MachineConfigPool
-from mco.api.resources import SECRETS
+from mco.api.resources import NAMESPACES, SECRETS
 from mco.kube.client import Client
 from mco.kube.errors import NotFoundError
+from mco.operator import ensure
 from mco.plan.installation import pointer
 
 NAMESPACE = "openshift-machine-api"
@@ -22,11 +23,12 @@ _MANAGED = f"{names.GROUP}/managed-ca-bundle-derived-from-configmap"
 
 async def keep(client: Client, pools: Iterable[MachineConfigPool], config: Mapping[str, Any]) -> None:
     """`config` is the ControllerConfig as builtins."""
+    try:
+        await client.get(NAMESPACES, NAMESPACE)
+    except NotFoundError:
+        return
     for pool in pools:
-        try:
-            await _keep(client, secret(pool, config))
-        except NotFoundError:
-            return
+        await _keep(client, secret(pool, config))
 
 
 def secret(pool: MachineConfigPool, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,4 +66,4 @@ async def _keep(client: Client, wanted: Mapping[str, Any]) -> None:
     if found.data == wanted["data"] and labels.items() >= wanted["metadata"]["labels"].items():
         return
     body = {"metadata": wanted["metadata"], "data": wanted["data"]}
-    await client.patch(SECRETS, name, body, namespace=NAMESPACE)
+    await ensure.patched(client, SECRETS, found, body)

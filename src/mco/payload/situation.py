@@ -17,6 +17,7 @@ from mco.payload.graph import Mode
 from mco.payload.manifest import Manifest
 from mco.payload.source import cluster_operator
 from mco.payload.source.metadata import OPERATOR, PROGRAM, PROGRAM_LABEL, VERSION_LABEL
+from mco.payload.source.operatorgrants import MACHINE_API, MACHINES
 
 _OVERRIDE = {"group": "apps", "kind": "Deployment", "namespace": names.NAMESPACE, "name": OPERATOR}
 
@@ -63,6 +64,8 @@ def body_of(api_version: str, kind: str, name: str, namespace: str = "") -> dict
 async def capabilities(objects: Wholes) -> frozenset[str]:
     """ClusterOperator always, because the payload can bring it; a policy's parameter where it exists."""
     found = {cluster_operator.CAPABILITY_NAME}
+    if await find(objects, "v1", "Namespace", MACHINES) is not None:
+        found.add(MACHINE_API)
     for parameter in {policy.parameter for policy in POLICIES if policy.parameter is not None}:
         if await find(objects, parameter.api_version, parameter.kind, parameter.name) is not None:
             found.add(parameter.kind)

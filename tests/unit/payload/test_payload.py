@@ -126,7 +126,9 @@ def test_an_object_says_who_gets_it(manifest: Manifest) -> None:
 
 
 def everything(profile: str) -> Selection:
-    capabilities = frozenset({"ClusterOperator", "ClusterVersion", "Infrastructure", "OSImageStream"})
+    capabilities = frozenset(
+        {"ClusterOperator", "ClusterVersion", "Infrastructure", "MachineAPI", "OSImageStream"}
+    )
     return Selection(profile=profile, feature_set="CustomNoUpgrade", capabilities=capabilities)
 
 
@@ -243,7 +245,7 @@ def test_permissions_are_named_and_belong_to_one_account(grants: Any) -> None:
 def test_nobody_reads_secrets_in_the_whole_cluster_or_hands_out_permissions(grants: Any) -> None:
     for rule in grants.cluster:
         assert "secrets" not in rule.resources
-    for rule in (*grants.cluster, *(rule for _, rules in grants.inside for rule in rules)):
+    for rule in (*grants.cluster, *(rule for each in grants.inside for rule in each.rules)):
         assert rule.group != "rbac.authorization.k8s.io"
 
 

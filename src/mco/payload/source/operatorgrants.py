@@ -1,0 +1,153 @@
+"""What the operator may do. In OpenShift it reads more, in namespaces that no other cluster has."""
+
+from __future__ import annotations
+
+from mco.api import names
+from mco.api.crds import DEFINITIONS
+from mco.payload.source.metadata import OPERATOR
+from mco.payload.source.rules import (
+    CONFIG,
+    KEEP,
+    LEADER,
+    READ,
+    Grants,
+    Inside,
+    Rule,
+    config,
+    config_maps,
+    constraints,
+    events,
+    machine_config,
+    secrets,
+)
+from mco.payload.source.workloads import TLS_SECRET
+
+OPENSHIFT, MACHINE_API = "Infrastructure", "MachineAPI"
+"""Capabilities: OpenShift's settings are there; machines of its machine API are."""
+MACHINES = "openshift-machine-api"
+_AUTHORITIES = "machine-config-server-ca"
+_REPORT = "it reports its version and conditions there"
+
+_CLUSTER = (
+    Rule(resources=("nodes",), verbs=READ, because="it follows the Nodes, its predecessor's one too"),
+    Rule(
+        resources=("namespaces",),
+        verbs=("get",),
+        only=(names.NAMESPACE, names.NODE_LEASE_NAMESPACE, MACHINES),
+        because="it looks whether they are there",
+    ),
+    Rule(
+        group="apiextensions.k8s.io",
+        resources=("customresourcedefinitions",),
+        verbs=("get", "patch"),
+        only=tuple(sorted(definition.name for definition in DEFINITIONS)),
+        because="it keeps them at this version's schema",
+    ),
+    machine_config(
+        "machineconfignodes",
+        verbs=("list", "watch", "create", "patch", "delete"),
+        because="one of them for each Node",
+    ),
+    machine_config(
+        "machineconfigpools",
+        "controllerconfigs",
+        verbs=("get", "list", "watch", "create", "patch"),
+        because="built-in pools and the ControllerConfig are its own",
+    ),
+    machine_config("controllerconfigs/status", verbs=("patch",), because="it marks it completed"),
+    machine_config("machineconfigs", verbs=("get",), because="whether a pool is at this version"),
+    machine_config(
+        "kubeletconfigs",
+        "containerruntimeconfigs",
+        verbs=("list",),
+        because="settings that will not be supported",
+    ),
+    Rule(
+        group=names.OPERATOR_GROUP,
+        resources=("machineconfigurations",),
+        verbs=("get", "list", "watch", "create", "patch"),
+        because="the one called cluster is its own",
+    ),
+    Rule(
+        group=names.OPERATOR_GROUP,
+        resources=("machineconfigurations/status",),
+        verbs=("patch",),
+        because="the policies that hold, and how the installation is",
+    ),
+    Rule(group=CONFIG, resources=("clusteroperators",), verbs=("get", "create"), because=_REPORT),
+    Rule(
+        group=CONFIG,
+        resources=("clusteroperators/status",),
+        verbs=("patch",),
+        only=("machine-config",),
+        because=_REPORT,
+    ),
+    config(
+        *("infrastructures", "networks", "dnses", "proxies", "featuregates"),
+        only="cluster",
+        because="what the cluster is, for the ControllerConfig and its Lease",
+    ),
+    config("clusterversions", only="version", because="which versions the cluster has had"),
+    constraints("nonroot-v2"),
+)
+
+_HOME = (
+    *LEADER,
+    events("what it does to the installation"),
+    Rule(
+        group="apps",
+        resources=("deployments", "daemonsets"),
+        verbs=KEEP,
+        because="it runs the other components",
+    ),
+    Rule(
+        group="networking.k8s.io",
+        resources=("networkpolicies",),
+        verbs=KEEP,
+        because="what may talk to what",
+    ),
+    config_maps(verbs=("get", "create"), because="settings of this cluster; the config server's authority"),
+    config_maps(_AUTHORITIES, verbs=("patch",), because="the config server's authority"),
+    secrets(verbs=("create",), because="the config server's authority and certificate"),
+    secrets(_AUTHORITIES, TLS_SECRET, verbs=("get", "patch"), because="the same, when they get old"),
+)
+
+GRANTS = Grants(
+    component=OPERATOR,
+    cluster=_CLUSTER,
+    inside=(
+        Inside(namespace=names.NAMESPACE, rules=_HOME),
+        Inside(
+            namespace="kube-public",
+            rules=(config_maps("cluster-info", because="how machines reach the API server"),),
+        ),
+        Inside(
+            namespace="kube-system",
+            capability=OPENSHIFT,
+            rules=(config_maps("bootstrap", "root-ca", because="whether the cluster is complete"),),
+        ),
+        Inside(
+            namespace="openshift-config",
+            capability=OPENSHIFT,
+            rules=(
+                config_maps(because="authorities that machines shall trust"),
+                secrets("pull-secret", because="whether there is one"),
+            ),
+        ),
+        Inside(
+            namespace="openshift-config-managed",
+            capability=OPENSHIFT,
+            rules=(config_maps(because="settings of the cloud; authorities of the API server"),),
+        ),
+        Inside(
+            namespace="openshift-kube-apiserver-operator",
+            capability=OPENSHIFT,
+            rules=(config_maps("kube-apiserver-to-kubelet-client-ca", because="an authority of kubelets"),),
+        ),
+        Inside(
+            namespace=MACHINES,
+            capability=MACHINE_API,
+            rules=(secrets(verbs=KEEP, because="what new machines of a pool start from"),),
+        ),
+    ),
+)
