@@ -25,19 +25,23 @@ CONTROLLER = ("mco.cli.main", "controller", "--settle=0.1")
 
 
 class Running:
-    """`lines` are what it has logged, with the time at which they were read."""
+    """`lines` are what it has logged, with the time at which they were read; `last_words` what it has told a
+    person."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._news = asyncio.Condition()
         self._reading = asyncio.create_task(self._read())
         self.lines: list[tuple[float, dict[str, Any]]] = []
+        self.last_words = ""
 
     async def _read(self) -> None:
         assert self._process.stderr is not None
         async for line in self._process.stderr:
-            with contextlib.suppress(json.JSONDecodeError):
+            try:
                 self.lines.append((time.monotonic(), json.loads(line)))
+            except json.JSONDecodeError:
+                self.last_words += line.decode()
             async with self._news:
                 self._news.notify_all()
         await self._process.wait()

@@ -21,7 +21,8 @@ class Write(NamedTuple):
 
 
 class Way:
-    """`writes` are those that were passed on, Leases left out; `kubeconfig` leads through here."""
+    """`writes` are those that were passed on; Leases are left out, and Events: those tell what happened,
+    whoever leads now. `kubeconfig` leads through here."""
 
     def __init__(self, server: RealServer, folder: Path) -> None:
         self.kubeconfig = folder / "kubeconfig"
@@ -59,7 +60,7 @@ class Way:
             return
         if "/leases/" in asked.path:
             self.renewed.set()
-        else:
+        elif not asked.path.endswith("/events"):
             self.writes.append(Write(asked.method, asked.path, status))
         if holds:
             self._gone.set()

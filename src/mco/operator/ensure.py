@@ -73,7 +73,9 @@ async def patched(
     an operator that was stopped in between writes nothing over its successor's."""
     metadata = {**changes.get("metadata", {}), "resourceVersion": found.metadata.resource_version}
     body = {**changes, "metadata": metadata}
-    answer: Object = await client.patch(resource, found.name, body, subresource=subresource)
+    answer: Object = await client.patch(
+        resource, found.name, body, namespace=found.metadata.namespace, subresource=subresource
+    )
     return answer
 
 

@@ -13,7 +13,7 @@ from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import ObjectReference
 from mco.api.resources import MACHINE_CONFIGURATIONS
 from mco.kube.client import Client
-from mco.kube.errors import AlreadyExists, NotFoundError
+from mco.kube.errors import AlreadyExists
 from mco.kube.events import EventSink
 from mco.kube.wholes import NoSuchKind, Wholes
 from mco.payload.ensure import difference
@@ -121,11 +121,13 @@ class Report:
     async def _remember(self, old: Standing, new: Standing) -> None:
         if old.versions == new.versions:
             return
-        text = msgspec.json.encode(dict(new.versions)).decode()
-        try:
-            await self._wholes.patch(_MACHINE_CONFIGURATION, {"metadata": {"annotations": {_VERSIONS: text}}})
-        except NotFoundError:
+        found = await self._wholes.get(_MACHINE_CONFIGURATION)
+        if found is None:
             return
+        text = msgspec.json.encode(dict(new.versions)).decode()
+        version = found["metadata"]["resourceVersion"]
+        body = {"metadata": {"resourceVersion": version, "annotations": {_VERSIONS: text}}}
+        await self._wholes.patch(_MACHINE_CONFIGURATION, body)
 
     async def _write_own(self, new: Standing, also: Sequence[Condition]) -> None:
         found = await self._wholes.get(_MACHINE_CONFIGURATION)

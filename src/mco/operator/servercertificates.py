@@ -20,6 +20,7 @@ from mco.api.core import Secret
 from mco.api.resources import CONFIG_MAPS, SECRETS
 from mco.kube.client import Client
 from mco.kube.errors import NotFoundError
+from mco.operator import ensure
 from mco.operator.sources import SERVER_AUTHORITIES
 from mco.payload.source.workloads import TLS_SECRET
 from mco.pki import keys
@@ -82,7 +83,7 @@ class ServerCertificates:
         wanted = current + "".join(self._still_valid(have, current))
         if wanted != have:
             body["data"] = {"ca-bundle.crt": wanted}
-            await self._client.patch(CONFIG_MAPS, SERVER_AUTHORITIES, body, namespace=names.NAMESPACE)
+            await ensure.patched(self._client, CONFIG_MAPS, found, body)
 
     def _still_valid(self, bundle: str, current: str) -> list[str]:
         """The other certificates of a bundle, without those that nobody needs any more."""
@@ -112,7 +113,7 @@ class ServerCertificates:
             await self._client.create(SECRETS, body, namespace=names.NAMESPACE)
         else:
             del body["type"]
-            await self._client.patch(SECRETS, name, body, namespace=names.NAMESPACE)
+            await ensure.patched(self._client, SECRETS, found, body)
 
     def _fresh(self, pem: bytes) -> bool:
         """Whether it can be read, is valid, and is not due for its successor."""
