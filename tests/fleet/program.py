@@ -32,10 +32,10 @@ class Running:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def until(self, said: str | Callable[[str], bool]) -> None:
+    def until(self, said: str | Callable[[str], bool], patience: float = PATIENCE) -> None:
         """Waits for a text in the output; there is nothing but the file to look at."""
         holds = said if callable(said) else (lambda output: said in output)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience
         while not holds(self.output):
             assert self.process.poll() is None, self.output
             assert time.monotonic() < end, self.output

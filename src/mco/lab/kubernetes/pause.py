@@ -1,8 +1,8 @@
 """The image that holds a pod's namespaces open: one program that waits, made here byte by byte, so that
 neither a registry nor a compiler is needed.
 
-It ends with SIGTERM or SIGINT. It reaps no children: a pod that shares its process namespace keeps its zombies
-until it ends.
+It ends with SIGTERM or SIGINT. It reaps no children: a pod that shares its process namespace keeps its
+zombies until it ends.
 """
 
 from __future__ import annotations
