@@ -1,0 +1,110 @@
+"""The render controller, on the embedded API server, gives the names of the first render."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, Phase, given, settings
+
+from mco.api import controllerconfig as cc
+from mco.api import machineconfigpool as mcp
+from mco.api import resources
+from mco.api.crds import definitions
+from mco.api.machineconfigpool import MachineConfigPool
+from mco.api.meta import conditions as cond
+from mco.api.meta.conditions import Condition
+from mco.api.yaml import load_documents
+from mco.apiserver.server import Settings, running
+from mco.base.errors import MCOError
+from mco.controllers.process import Controllers, Pace
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.operator import objects
+from mco.render.bootstrap import bootstrap, gather
+from mco.render.checks import Versions
+from mco.runtime import virtual
+from mco.runtime.virtual import VirtualClock
+from tests.property.installations import Installation, installations
+
+
+def first_render(installation: Installation) -> dict[str, str] | str:
+    """Names by pool, or why there are none."""
+    text = b"\n---\n".join(msgspec.json.encode(item) for item in installation.written())
+    try:
+        result = bootstrap(gather(load_documents(text, "all.yaml")), "in", Versions())
+    except MCOError as error:
+        return error.message
+    return {rendered.pool.name: rendered.name for rendered in result.rendered}
+
+
+async def apply(client: Client, installation: Installation) -> None:
+    whole = objects.controller_config(objects.Installation(server="https://api", ca=b"ca", version="1"))
+    body = installation.controller | {"spec": whole["spec"] | installation.controller["spec"]}
+    created = await client.create(resources.CONTROLLER_CONFIGS, body)
+    done = Condition(type=cc.TEMPLATE_CONTROLLER_COMPLETED, status=cond.TRUE)
+    conditions = cond.set_condition((), done, "2026-06-01T12:00:00Z")
+    completed = {
+        "observedGeneration": created.metadata.generation,
+        "conditions": [msgspec.to_builtins(condition) for condition in conditions],
+    }
+    status = {"status": completed}
+    await client.patch(resources.CONTROLLER_CONFIGS, created.name, status, subresource="status")
+    for item in installation.pools:
+        await client.create(resources.MACHINE_CONFIG_POOLS, item)
+    for item in installation.machine_configs:
+        await client.create(resources.MACHINE_CONFIGS, item)
+
+
+@contextlib.asynccontextmanager
+async def rendering(client: Client, clock: VirtualClock) -> AsyncIterator[None]:
+    controllers = Controllers(client, clock, pace=Pace(settle=0.0))
+    tasks = [asyncio.ensure_future(controllers.parts[part]()) for part in ("caches", "render")]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await controllers.close()
+
+
+async def in_cluster(folder: Path, installation: Installation) -> dict[str, str] | set[str]:
+    clock = VirtualClock(datetime.now(UTC))
+    async with running(Settings(data_dir=folder)) as api, Client(load(api.kubeconfig)) as client:
+        for body in definitions():
+            await client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
+        await apply(client, installation)
+        async with rendering(client, clock), asyncio.timeout(3600):
+            while True:
+                pools = (await client.list(resources.MACHINE_CONFIG_POOLS)).items
+                if all(pool.spec.configuration.name or _failure(pool) for pool in pools):
+                    failed = {text for pool in pools if (text := _failure(pool))}
+                    return failed or {pool.name: pool.spec.configuration.name for pool in pools}
+                await asyncio.sleep(0.1)
+
+
+def _failure(pool: MachineConfigPool) -> str:
+    found = cond.find(pool.status.conditions, mcp.RENDER_DEGRADED)
+    return found.message if found and found.status == cond.TRUE else ""
+
+
+# Without the phases that explain and shrink: they run it again and again, each line traced.
+@settings(
+    max_examples=3, deadline=None, phases=(Phase.generate,), suppress_health_check=[HealthCheck.too_slow]
+)
+@given(installations())
+def test_the_render_controller_gives_the_names_of_the_first_render(installation: Installation) -> None:
+    ours = first_render(installation)
+    with TemporaryDirectory() as folder:
+        theirs: Any = virtual.run(in_cluster(Path(folder), installation))
+    if isinstance(theirs, set):
+        assert ours in theirs
+    else:
+        assert ours == theirs
