@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from typing import Any
 
 import pytest
 
 from tests.contract.apiserver.definitions import CRDS, define, definition
-from tests.contract.apiserver.endpoint import Api, Body, without_type
+from tests.contract.apiserver.endpoint import Api, Body, Endpoint, without_type
 
 TEXT: Body = {"type": "string", "maxLength": 64}
 NUMBER: Body = {"type": "integer"}
@@ -459,3 +460,19 @@ async def test_a_rule_that_runs_away_is_stopped(api: Api, prefix: str) -> None:
         "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to "
         in (cause["message"])
     )
+
+
+async def test_others_are_served_while_rules_run(embedded: Endpoint, prefix: str) -> None:
+    numbers = {"type": "array", "items": NUMBER, "maxItems": 600}
+    rule = "self.numbers.all(a, self.numbers.all(b, a + b + a + b + a + b + a + b > 0))"
+    rules = [{"rule": rule}] * 3
+    async with embedded.api() as api:
+        path = await define(api, ruled(prefix, *rules, numbers=numbers))
+        body = {"metadata": {"name": "a"}, "spec": GOOD | {"numbers": [1] * 150}}
+        writing = asyncio.create_task(api.post(path, body))
+        answers = 0
+        while not writing.done():
+            assert (await api.get(path)).status == 200
+            answers += 1
+        assert writing.result().status == 201
+    assert answers > 5

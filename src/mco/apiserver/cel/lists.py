@@ -44,9 +44,7 @@ def unwrapped(values: list[Any]) -> list[Any]:
 
 
 def numbers(count: int) -> list[int]:
-    """From zero on. Raises ValueError."""
-    if count < 0:
-        raise ValueError(f"lists.range: size must be non-negative, got {count}")
+    """From zero on."""
     return list(range(count))
 
 

@@ -11,7 +11,7 @@ from mco.apiserver.cel.environment import CompileError
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.embedded import compile_embedded
 from mco.apiserver.schema.structural import compile_prune
-from mco.apiserver.schema.validations import Budget, node
+from mco.apiserver.schema.validations import Run, node
 from mco.apiserver.schema.values import ABSENT, EMBEDDED, compile_values
 
 Schema = Mapping[str, Any]
@@ -52,5 +52,5 @@ def _of_value(schema: Schema, value: Any) -> list[Cause]:
         # The rule itself is complained of.
         return []
     if rules is not None:
-        rules.run(value, None, "", Budget(), causes, False)
+        rules.run(value, None, "", Run(causes))
     return causes

@@ -13,7 +13,7 @@ from typing import Any
 
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.embedded import compile_decoding, compile_embedded, compile_lists
-from mco.apiserver.schema.validations import Budget, Node, node
+from mco.apiserver.schema.validations import Node, Run, node
 from mco.apiserver.schema.values import ABSENT, compile_values
 
 Schema = Mapping[str, Any]
@@ -23,6 +23,8 @@ Default = Callable[[Any], None]
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+_BRIEF = 20_000
+"""Of cost, some ten milliseconds."""
 
 
 class Structure:
@@ -57,7 +59,16 @@ class Structure:
     def validate(self, obj: Any, old: Any = None) -> list[Cause]:
         """Everything that is wrong with the object, in the order in which the real server tells it; `old` is
         what it was before: whatever was wrong then and did not change passes."""
-        causes: list[Cause] = []
+        return self._validated(obj, old, Run([]))
+
+    def validate_briefly(self, obj: Any, old: Any) -> list[Cause] | None:
+        """As `validate`; None where the rules take so long that others should not wait for it."""
+        run = Run([], _BRIEF)
+        causes = self._validated(obj, old, run)
+        return None if run.is_over else causes
+
+    def _validated(self, obj: Any, old: Any, run: Run) -> list[Cause]:
+        causes = run.causes
         self._values(obj, "", causes, ABSENT if old is None else old)
         if self._embedded is not None:
             self._embedded(obj, "", causes)
@@ -67,7 +78,7 @@ class Structure:
             return causes
         if any(cause.reason in _BLOCKING for cause in causes):
             return [*causes, Cause("FieldValueInvalid", f"Invalid value: null: {_NOT_CHECKED}", "<nil>")]
-        self._rules.run(obj, old, "", Budget(), causes, False)
+        self._rules.run(obj, old, "", run)
         return causes
 
     def _has_duplicates(self, old: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from mco.apiserver.cel.frame import OutOfBudget
 from mco.apiserver.cel.values import NO_OVERLOAD, Failure, Maybe
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.expressions import Compiled, compile_rule, uses_old
-from mco.apiserver.schema.values import unchanged
+from mco.apiserver.schema.values import identity_of, unchanged
 
 Schema = Mapping[str, Any]
 
@@ -38,11 +38,18 @@ class Rule(msgspec.Struct, frozen=True):
     optional: bool
 
 
-class Budget:
-    """What is left for the rules of one request."""
+class Run:
+    """One request's rules: what may still be spent on them, and what they find wrong."""
 
-    def __init__(self) -> None:
-        self.left = cost.PER_REQUEST
+    def __init__(self, causes: list[Cause], left: int = cost.PER_REQUEST) -> None:
+        self.causes = causes
+        self.left = left
+        self.per_rule = min(cost.PER_CALL, left)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether rules were left out because too much had been spent."""
+        return self.left < 0
 
 
 class Node:
@@ -57,8 +64,7 @@ class Node:
         self._properties: dict[str, Node] = {}
         self._rest: Node | None = None
         self._item: Node | None = None
-        self._keys: tuple[str, ...] = ()
-        self._defaults: dict[str, Any] = {}
+        self._identity: Callable[[Any], tuple[bytes, Any]] | None = None
         for name, sub in (schema.get("properties") or {}).items():
             if not (whole and name in ("apiVersion", "kind", "metadata")) and (below := node(sub)):
                 self._properties[name] = below
@@ -67,57 +73,50 @@ class Node:
         if isinstance(items := schema.get("items"), Mapping):
             self._item = node(items)
             if schema.get("x-kubernetes-list-type") == "map":
-                self._keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
-                properties = items.get("properties") or {}
-                self._defaults = {key: (properties.get(key) or {}).get("default") for key in self._keys}
+                self._identity = identity_of(schema)
 
-    def run(self, value: Any, old: Any, path: str, budget: Budget, causes: list[Cause], same: bool) -> None:
+    def run(self, value: Any, old: Any, path: str, run: Run, *, same: bool = False) -> None:
         """`old` is what the value was before, None: nothing that it can be compared with; `same`: what the
         value is part of did not change."""
-        if value is None or budget.left < 0:
+        if value is None or run.is_over:
             return
         same = same or (old is not None and unchanged(value, old))
         if self.rules:
-            self._run_own(value, old, path, budget, causes, same)
+            self._run_own(value, old, path, run, same)
         if isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
             for name, entry in value.items():
                 below = self._properties.get(name)
                 if below is not None:
-                    below.run(entry, before.get(name), _join(path, name), budget, causes, same)
+                    below.run(entry, before.get(name), _join(path, name), run, same=same)
                 elif self._rest is not None:
-                    self._rest.run(entry, before.get(name), f"{path}[{name}]", budget, causes, same)
+                    self._rest.run(entry, before.get(name), f"{path}[{name}]", run, same=same)
         elif isinstance(value, list) and self._item is not None:
-            index = self._correlated(old)
-            for number, entry in enumerate(value):
-                was = index.get(self._identity(entry)) if index else None
-                self._item.run(entry, was, f"{path}[{number}]", budget, causes, same)
+            past = self._correlated(value, old)
+            for number, (entry, was) in enumerate(zip(value, past, strict=True)):
+                self._item.run(entry, was, f"{path}[{number}]", run, same=same)
 
-    def _correlated(self, old: Any) -> dict[bytes, Any]:
-        if not self._keys or not isinstance(old, list):
-            return {}
-        return {self._identity(entry): entry for entry in old}
+    def _correlated(self, value: list[Any], old: Any) -> list[Any]:
+        """What each element was before, None where nobody can say."""
+        if self._identity is None or not isinstance(old, list):
+            return [None] * len(value)
+        known = {self._identity(entry)[0]: entry for entry in old}
+        return [known.get(self._identity(entry)[0]) for entry in value]
 
-    def _identity(self, entry: Any) -> bytes:
-        known = entry if isinstance(entry, dict) else {}
-        return msgspec.json.encode([known.get(key, self._defaults[key]) for key in self._keys])
-
-    def _run_own(
-        self, value: Any, old: Any, path: str, budget: Budget, causes: list[Cause], same: bool
-    ) -> None:
+    def _run_own(self, value: Any, old: Any, path: str, run: Run, same: bool) -> None:
         shown, before = self._shown(value), None if old is None else self._shown(old)
         if before is not None:
             before = in_order_of(self._declared, shown, before)
         for rule in self.rules:
             if rule.uses_old and old is None and not rule.optional:
                 continue
-            if budget.left <= 0:
-                causes.append(self._unknown(path, _OUT_OF_BUDGET))
-                budget.left = -1
+            if run.left <= 0:
+                run.causes.append(self._unknown(path, _OUT_OF_BUDGET))
+                run.left = -1
                 return
             past = Maybe(() if before is None else (before,)) if rule.optional else before
-            self._run_rule(rule, {"self": shown, "oldSelf": past}, value, path, budget, causes, same)
-            if budget.left < 0:
+            self._run_rule(rule, {"self": shown, "oldSelf": past}, value, path, run, same)
+            if run.is_over:
                 return
 
     def _run_rule(
@@ -126,29 +125,28 @@ class Node:
         variables: Mapping[str, Any],
         value: Any,
         path: str,
-        budget: Budget,
-        causes: list[Cause],
+        run: Run,
         same: bool,
     ) -> None:
         name = rule.message or rule.text
         try:
-            result = rule.compiled.program.run(variables)
+            result = rule.compiled.program.run(variables, run.per_rule)
         except OutOfBudget:
             detail = f"{_CANCELLED}: no further validation rules will be run due to call cost exceeds limit "
-            causes.append(self._unknown(path, f"{detail}for rule: {name}"))
-            budget.left = -1
+            run.causes.append(self._unknown(path, f"{detail}for rule: {name}"))
+            run.left = -1
             return
         except Failure as failure:
-            causes.append(self._unknown(path, _failed(failure, name)))
+            run.causes.append(self._unknown(path, _failed(failure, name)))
             return
-        budget.left -= result.cost
+        run.left -= result.cost
         if result.value is True:
             return
         if same and not rule.uses_old:
             # Ratcheting: what was wrong already and is not touched stays.
             return
-        detail = _message(rule, variables) or rule.message or f"failed rule: {rule.text}"
-        causes.append(self._cause(f"{path}{rule.place}".lstrip("."), value, detail, rule.reason))
+        detail = _message(rule, variables, run) or rule.message or f"failed rule: {rule.text}"
+        run.causes.append(self._cause(f"{path}{rule.place}".lstrip("."), value, detail, rule.reason))
 
     def _shown(self, value: Any) -> Any:
         if self._fields is not None and isinstance(value, dict):
@@ -242,14 +240,19 @@ def _failed(failure: Failure, name: str) -> str:
     return f"{failure} evaluating rule: {name}"
 
 
-def _message(rule: Rule, variables: Mapping[str, Any]) -> str:
+def _message(rule: Rule, variables: Mapping[str, Any], run: Run) -> str:
     """What the message expression says; empty when it fails or says nothing that can be used."""
     if rule.expression is None:
         return ""
     try:
-        text = rule.expression.program.run(variables).value
-    except (Failure, OutOfBudget):
+        result = rule.expression.program.run(variables, run.per_rule)
+    except Failure:
         return ""
+    except OutOfBudget:
+        run.left -= run.per_rule
+        return ""
+    run.left -= result.cost
+    text = result.value
     text = text.strip() if isinstance(text, str) else ""
     return "" if "\n" in text or len(text.encode()) > _MESSAGE_BYTES else text
 

@@ -30,3 +30,6 @@ class CustomStrategy(Strategy):
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         return self._compiled.validate(new, old)
+
+    def validate_briefly(self, new: Obj, old: Obj | None) -> list[Cause] | None:
+        return self._compiled.validate_briefly(new, old)

@@ -63,8 +63,13 @@ class Strategy:
         return names.subdomain_errors(name)
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
-        """What is wrong with the object, besides its metadata."""
+        """What is wrong with the object, besides its metadata. Touches nothing else, so that it may run in
+        another thread."""
         return []
+
+    def validate_briefly(self, new: Obj, old: Obj | None) -> list[Cause] | None:
+        """As `validate`; None where that takes so long that it should run in another thread."""
+        return self.validate(new, old)
 
     def __init__(self) -> None:
         self._structure = structure(self.schema) if self.schema else None

@@ -1,4 +1,4 @@
-"""From what somebody sent to the object that is stored: one pure step for a creation, one for an update."""
+"""From what somebody sent to the object that is stored: pure steps, one to make it, one to check it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def identify(served: Served, body: Any, namespace: str, name: str = "") -> Obj:
 
 
 def new_object(served: Served, obj: Obj, writer: Writer) -> Obj:
-    """The object to store for a creation. Raises StatusError 422 listing everything that is wrong."""
+    """The object that a creation wants to store."""
     metadata = _known_metadata(obj)
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = meta.generated(metadata["generateName"])
@@ -76,13 +76,13 @@ def new_object(served: Served, obj: Obj, writer: Writer) -> Obj:
     if served.strategy.has_status and not served.strategy.status_at_creation:
         obj.pop("status", None)
     served.strategy.prepare(obj, None, writer)
-    return _checked(served, obj, None)
+    return obj
 
 
 def updated_object(served: Served, sent: Obj, old: Obj, subresource: str, writer: Writer) -> Obj:
-    """The object to store for an update of `old` to `sent`, or of one subresource of it.
+    """The object that an update of `old` to `sent`, or of one subresource of it, wants to store.
 
-    Raises StatusError 422 listing everything that is wrong."""
+    Raises StatusError 422 for a forged deletion."""
     strategy = served.strategy
     if subresource:
         new = dict(old)
@@ -105,7 +105,7 @@ def updated_object(served: Served, sent: Obj, old: Obj, subresource: str, writer
     strategy.prepare(new, old, writer, subresource)
     if strategy.counts and _content(new, strategy.has_status) != _content(old, strategy.has_status):
         metadata["generation"] = old["metadata"].get("generation", 1) + 1
-    return _checked(served, new, old)
+    return new
 
 
 def _forged(sent: Obj, old: Obj) -> list[Cause]:
@@ -117,13 +117,15 @@ def _forged(sent: Obj, old: Obj) -> list[Cause]:
     ]
 
 
-def _checked(served: Served, new: Obj, old: Obj | None) -> Obj:
+def checked(served: Served, new: Obj, old: Obj | None, found: list[Cause]) -> Obj:
+    """The object to store. `found` is what its strategy finds wrong. Raises StatusError 422 listing
+    everything that is wrong."""
     causes: list[Cause] = meta.causes(
         new["metadata"], namespaced=served.namespaced, name_errors=served.strategy.name_errors
     )
     if old is not None:
         causes += _immutable(new["metadata"], old["metadata"])
-    causes += served.strategy.validate(new, old)
+    causes += found
     if causes:
         raise errors.invalid(served.kind, served.group, new["metadata"].get("name", ""), causes)
     return _ordered(new)

@@ -51,6 +51,7 @@ class Writes:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._locks: weakref.WeakValueDictionary[Key, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._lengthy = asyncio.Lock()
         self.on_commit: Callable[[Key, Change, Obj], None] = _ignore
 
     def read(self, served: Served, namespace: str, name: str) -> Revision:
@@ -71,11 +72,14 @@ class Writes:
         generated = bool(sent["metadata"].get("generateName") and not sent["metadata"].get("name"))
         for _ in range(NAME_ATTEMPTS if generated else 1):
             obj = pipeline.new_object(served, {**sent, "metadata": dict(sent["metadata"])}, options.writer)
+            obj = await self._checked(served, obj, None)
             options.admit(served, obj, None)
             key = served.key(namespace, obj["metadata"]["name"])
             async with self._alone(key):
                 if self._store.get(key) is not None:
                     continue
+                # Again, because the checks may have taken a while.
+                self._check_place(served, namespace)
                 if options.dry_run:
                     return msgspec.json.encode(obj)
                 return (await self._commit(key, Change.ADDED, 0, obj)).data
@@ -114,6 +118,7 @@ class Writes:
             sent = pipeline.identify(served, change(old), namespace, name)
             _check_identity(served, sent, old, current)
             new = pipeline.updated_object(served, sent, old, subresource, options.writer)
+            new = await self._checked(served, new, old)
             options.admit(served, new, old)
             if _same(new, old):
                 return current.data
@@ -121,6 +126,14 @@ class Writes:
                 new["metadata"]["resourceVersion"] = str(current.number)
                 return msgspec.json.encode(new)
             return (await self._replace(served, current, new)).data
+
+    async def _checked(self, served: Served, new: Obj, old: Obj | None) -> Obj:
+        """Whose rules take long is looked at beside the event loop, one such object at a time."""
+        found = served.strategy.validate_briefly(new, old)
+        if found is None:
+            async with self._lengthy:
+                found = await asyncio.to_thread(served.strategy.validate, new, old)
+        return pipeline.checked(served, new, old, found)
 
     async def delete(
         self,
