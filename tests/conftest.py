@@ -13,7 +13,7 @@ from tests.servers.real import RealServer, real_server
 
 # How long an example takes says more about the machine than about the code. Who has the time looks further:
 # `pytest tests/property --hypothesis-profile=thorough`.
-settings.register_profile("quick", deadline=None, max_examples=60)
+settings.register_profile("quick", deadline=None, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("quick")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mco.api.controllerconfig import ControllerConfig
@@ -52,7 +52,6 @@ def from_cluster(installation: Installation) -> dict[str, dict[str, Any]] | set[
     return failed or found
 
 
-@settings(max_examples=100)
 @given(st.data(), installations())
 def test_manifests_and_cluster_give_the_same(data: st.DataObject, installation: Installation) -> None:
     ours = from_manifests(data.draw(manifests(installation)))
