@@ -18,6 +18,7 @@ from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.apiserver.server import Running, Settings, running
+from mco.base.errors import HostError
 from mco.configserver.cluster import Access
 from mco.configserver.process import Listeners, run_cluster
 from mco.configserver.tokens import new_token
@@ -46,6 +47,7 @@ from tests.daemon.machine import Machine
 ROLE = names.ROLE_LABEL
 PATIENCE = 3600.0
 """Virtual seconds."""
+_REQUESTS = 60
 
 
 def machine_config(name: str, role: str = "worker", **spec: Any) -> dict[str, Any]:
@@ -156,7 +158,7 @@ class World:
             ca=self._signer.certificate_pem,
             headers={"Authorization": f"Bearer {token.text}"},
         )
-        config = parse_and_convert(await asyncio.to_thread(fetch, source))
+        config = parse_and_convert(await self._fetched(source))
         folder = self._folder / name
         FakeMachine.create(folder, hostname=name).close()
         machine = StoryMachine(folder, name, None, clock=self._clock)
@@ -165,6 +167,15 @@ class World:
         if firstboot.complete(machine.machine.host):
             machine.boot()
         return machine
+
+    async def _fetched(self, source: Source) -> bytes:
+        """Ignition asks again while the server cannot answer yet."""
+        for _ in range(_REQUESTS - 1):
+            try:
+                return await asyncio.to_thread(fetch, source)
+            except HostError:
+                await self._clock.sleep(1.0)
+        return await asyncio.to_thread(fetch, source)
 
     # What a person sees
 
