@@ -11,6 +11,9 @@ from mco.api.names import GROUP
 UNITS_FAILED = "UnitsFailed"
 """An additive condition: units of the config that did not start. It never degrades a node (design.md 10,
 meaning)."""
+CONFIG_UNKNOWN = "ConfigUnknown"
+"""An additive condition: the cluster does not have the config that the node comes from, and in what its own
+copy differs from the one that it goes to. It never degrades a node."""
 UPDATE_WAITING = "UpdateWaiting"
 """An additive condition: the node has to move but may not yet, and why (design.md 6, explanations)."""
 

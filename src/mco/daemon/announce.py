@@ -25,6 +25,8 @@ def update(reporter: Reporter, node: str, plan: steps.UpdatePlan, seen: Observat
         text = f"Booting node {node}, currentConfig {plan.old.name}, desiredConfig {plan.new.name}"
         reporter.event_once("Normal", "BootResync", text)
     reporter.step(texts.prepared(plan.disruption.drain))
+    if plan.old.name in seen.unknown:
+        reporter.step(texts.config_unknown(plan.old.name, plan.new.name, plan.changes))
 
 
 def drain_request(reporter: Reporter, node: str, step: steps.AskForDrain, seen: Observation) -> None:

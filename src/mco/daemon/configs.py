@@ -45,12 +45,14 @@ def name_of(raw: bytes | None) -> str:
 
 
 class Configs:
-    """`found` and `missing` are what an observation holds; `raw` is the JSON of each that was found."""
+    """`found`, `missing` and `unknown` are what an observation holds; `raw` is the JSON of each that was
+    found."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self.found: dict[str, MachineConfig] = {}
         self.missing: dict[str, str] = {}
+        self.unknown: set[str] = set()
         self.raw: dict[str, bytes] = {}
 
     async def download(self, client: Client, name: str) -> bytes | MCOError:
@@ -71,9 +73,12 @@ class Configs:
                 self.missing[name] = str(answer)
                 return
             _log.warning("using the node's own copy of a config", config=name, error=str(answer))
+            if isinstance(answer, NotFound):
+                self.unknown.add(name)
         else:
             raw = answer
             self._store(name, raw)
+            self.unknown.discard(name)
         self.raw[name] = raw
         self.found[name] = msgspec.json.decode(raw, type=MachineConfig)
 
@@ -81,6 +86,7 @@ class Configs:
         """Until the next change nothing of them is needed."""
         self.found.clear()
         self.missing.clear()
+        self.unknown.clear()
         self.raw.clear()
 
     def retry(self) -> None:

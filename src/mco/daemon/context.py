@@ -92,6 +92,7 @@ class Context:
             disk=disk,
             configs=self.configs.found,
             missing=self.configs.missing,
+            unknown=self.configs.unknown,
             policies=memory.policies,
             overrides=memory.overrides,
             verified=memory.verified,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mco.api import names
-from mco.api.machineconfignode import UNITS_FAILED
+from mco.api.machineconfignode import CONFIG_UNKNOWN, UNITS_FAILED
+from mco.api.meta import conditions as cond
 from mco.base.errors import MCOError
 from mco.daemon import announce, observe, texts
 from mco.daemon.context import Context
@@ -34,6 +35,8 @@ class Resting:
         context.reporter.step(texts.updated(context.name))
         # After `Updated`, which takes every other condition back.
         self._report_units(failed)
+        if self._reported(CONFIG_UNKNOWN):
+            context.reporter.step(texts.nothing_differs(step.config))
         await context.reporter.flush()
         await context.pause.wait(context.settings.units_check if units else None, f"on {step.config}")
 
@@ -99,9 +102,11 @@ class Resting:
 
     def _report_units(self, failed: tuple[str, ...]) -> None:
         reporter = self._context.reporter
-        mcn = reporter.mcn
-        known = mcn is not None and any(c.type == UNITS_FAILED for c in mcn.status.conditions)
-        if failed or known:
+        if failed or self._reported(UNITS_FAILED):
             reporter.step(texts.units_failed(failed))
         for unit in failed:
             reporter.event_once("Warning", "UnitFailed", f"Unit {unit} of the config failed to start")
+
+    def _reported(self, type_: str) -> bool:
+        mcn = self._context.reporter.mcn
+        return mcn is not None and cond.find(mcn.status.conditions, type_) is not None

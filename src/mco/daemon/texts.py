@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from mco.api import names
-from mco.api.machineconfignode import UNITS_FAILED
+from mco.api.machineconfignode import CONFIG_UNKNOWN, UNITS_FAILED
 from mco.api.meta import conditions as cond
 from mco.plan import report
 from mco.plan.node import policies
 from mco.plan.node.diff import Changes
 from mco.plan.node.disruption import PostAction
 from mco.plan.report import Step
+
+_NAMED = 50
+"""How many files or units a condition names."""
 
 
 def needs_update(node: str) -> Step:
@@ -124,6 +127,20 @@ def units_failed(units: tuple[str, ...]) -> Step:
     if not units:
         return Step(parent=UNITS_FAILED, status=cond.FALSE, message="All units of the config have started")
     return Step(parent=UNITS_FAILED, message=f"Units of the config that failed: {', '.join(units)}")
+
+
+def config_unknown(old: str, new: str, changes: Changes) -> Step:
+    """The names of what differs, never its contents."""
+    parts = [part.replace("_", " ") for part in changes.flags if part not in ("files", "units")]
+    for kind, changed in (("file", changes.changed_files), ("unit", changes.changed_units)):
+        parts += [f"{kind} {name}" for name in changed[:_NAMED]]
+        parts += [f"{len(changed) - _NAMED} more {kind}s"] if len(changed) > _NAMED else []
+    message = f"The cluster does not have {old}; by the node's own copy {new} differs in: {', '.join(parts)}"
+    return Step(parent=CONFIG_UNKNOWN, message=message)
+
+
+def nothing_differs(config: str) -> Step:
+    return Step(parent=CONFIG_UNKNOWN, status=cond.FALSE, message=f"On {config}, from which nothing differs")
 
 
 def cut(text: str) -> str:

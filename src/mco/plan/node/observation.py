@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -113,13 +113,15 @@ class Verified(msgspec.Struct, frozen=True):
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """`started`: the first sync of this process has succeeded. `waited`: seconds since the drain or uncordon
-    that is pending was asked for. `missing`: configs that cannot be had, with the reason. `policies` is None
-    until the cluster has computed them; `overrides` are the sections whose changes it lets pass."""
+    that is pending was asked for. `missing`: configs that cannot be had, with the reason; `unknown`: those
+    that the node has a copy of and the cluster does not have. `policies` is None until the cluster has
+    computed them; `overrides` are the sections whose changes it lets pass."""
 
     node: Annotations
     disk: Disk
     configs: Mapping[str, MachineConfig] = msgspec.field(default_factory=dict)
     missing: Mapping[str, str] = msgspec.field(default_factory=dict)
+    unknown: Collection[str] = ()
     policies: DisruptionPolicies | None = None
     overrides: tuple[str, ...] = ()
     verified: Verified | None = None
