@@ -52,7 +52,8 @@ class ServerCertificates:
             certificate = x509.load_pem_x509_certificate(pair.certificate)
             return Authority(certificate, keys.from_pem(pair.key, f"Secret/{SERVER_AUTHORITIES}"))
         now = self._clock.now()
-        made = create(f"{names.NAMESPACE}_{SERVER_AUTHORITIES}@{int(now.timestamp())}", now)
+        # Without the namespace, which the original puts before it: a common name has at most 64 characters.
+        made = create(f"{SERVER_AUTHORITIES}@{int(now.timestamp())}", now)
         await self._write(
             found, SERVER_AUTHORITIES, "signer", Pair(made.certificate_pem, keys.to_pem(made.key))
         )

@@ -1,8 +1,8 @@
-"""The components that the operator runs, as manifests filled in for one cluster, and what keeps them so."""
+"""The components that the operator runs, as manifests filled in for one cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -10,25 +10,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mco.base.errors import InvalidInput, MCOError
-from mco.kube.backoff import Backoff
-from mco.kube.client import Client
-from mco.kube.wholes import Wholes
+from mco.base.errors import InvalidInput
 from mco.payload import manifest
-from mco.payload.apply import Outcome, Pace, Step, apply
-from mco.payload.graph import Mode
 from mco.payload.image import NAME as IMAGE
 from mco.payload.manifest import Manifest
 from mco.payload.source.metadata import SERVER
 from mco.runtime import version
-from mco.runtime.clock import Clock
-from mco.runtime.logging import Logger
-
-_log = Logger("mco.operator")
-
-LOOK_AGAIN = 30.0
-"""Seconds between two looks at what runs."""
-_PACE = Pace(attempts=1)
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,20 +61,6 @@ def load(setting: Setting) -> list[Manifest]:
     return [_filled(found, setting) for found in manifest.read(files)]
 
 
-async def keep(client: Client, operands: Sequence[Manifest], clock: Clock) -> None:
-    """Applies them, and again what somebody changes or removes, until cancelled."""
-    objects, backoff = Wholes(client), Backoff(first=1.0, longest=LOOK_AGAIN)
-    while True:
-        wait = LOOK_AGAIN
-        try:
-            await apply(operands, objects, Mode.INITIALIZING, clock, _tell, pace=_PACE)
-            backoff.reset()
-        except MCOError as error:
-            wait = backoff.next()
-            _log.warning("components not applied", error=str(error), again_in=round(wait, 2))
-        await clock.sleep(wait)
-
-
 def _filled(found: Manifest, setting: Setting) -> Manifest:
     body = with_image(found.body, setting.image)
     pod = body["spec"]["template"]["spec"]
@@ -106,8 +79,3 @@ def _address(server: str) -> list[dict[str, str]]:
         {"name": "KUBERNETES_SERVICE_HOST", "value": parts.hostname or ""},
         {"name": "KUBERNETES_SERVICE_PORT", "value": str(parts.port or 443)},
     ]
-
-
-def _tell(step: Step) -> None:
-    if step.outcome is not Outcome.UNCHANGED:
-        _log.info("component applied", object=str(step.manifest.identity), outcome=step.outcome)

@@ -51,6 +51,12 @@ _CONTROLLER = Grants(
         machine_config("controllerconfigs", verbs=FOLLOW, because="every rendered config has its parts"),
         machine_config("machineosbuilds", verbs=("list",), because="what a build uses is not removed"),
         Rule(
+            group=names.OPERATOR_GROUP,
+            resources=("machineconfigurations",),
+            verbs=FOLLOW,
+            because="whether the operator holds the fleet",
+        ),
+        Rule(
             group=CONFIG,
             resources=("schedulers",),
             verbs=FOLLOW,
