@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
@@ -16,8 +15,6 @@ from mco.api.machineconfiguration import (
     SSHKeyPolicy,
     UnitPolicy,
 )
-from mco.base.errors import InvalidInput
-from mco.ignition.dataurl import encode_base64
 from mco.plan.node import disruption, policies
 from mco.plan.node.diff import compare
 from mco.plan.node.disruption import Disruption, PostAction
@@ -260,10 +257,6 @@ class TestReasons:
         found = decide(make(), make(osImageURL="x", arguments=["a"]))
         assert found.because == ("Reboot: the OS image and the kernel arguments changed",)
 
-    def test_why_registries_drain(self) -> None:
-        found = decide(conf(registries(a={})), conf(None))
-        assert found.drain_because == "registry a.io is removed"
-
 
 def test_a_reordering_does_nothing_at_all() -> None:
     old, new = make(files={"/etc/a": "x", "/etc/b": "x"}), make(files={"/etc/b": "x", "/etc/a": "x"})
@@ -277,127 +270,6 @@ def test_equal_configs_do_nothing() -> None:
 def test_the_force_file_reboots() -> None:
     changes = compare(make(), make(), forced=True)
     assert disruption.in_cluster(make(), make(), changes, DEFAULT).actions == REBOOT
-
-
-class TestMerging:
-    def test_a_user_entry_takes_the_place_of_a_default(self) -> None:
-        user = DisruptionPolicies(files=(FilePolicy(path=REGISTRIES, actions=(restart("a.service"),)),))
-        found = merged(user)
-        assert [f.path for f in found.files] == [f.path for f in DEFAULT.files]
-        assert found.files[3].actions == (restart("a.service"),)
-
-    def test_others_follow_in_the_users_order(self) -> None:
-        user = DisruptionPolicies(files=tuple(FilePolicy(path=p) for p in ("/z", "/a")))
-        assert [f.path for f in merged(user).files[-2:]] == ["/z", "/a"]
-
-    def test_no_key_actions_leave_the_default(self) -> None:
-        assert merged(DisruptionPolicies()).sshkey == DEFAULT.sshkey
-
-
-def registries(**entries: Any) -> str:
-    """TOML with `registry` tables from (location, fields) pairs."""
-    lines = []
-    search = entries.pop("search", None)
-    if search is not None:
-        lines.append(f"unqualified-search-registries = {search}")
-    for location, fields in entries.items():
-        lines += ["[[registry]]", f'location = "{location}.io"']
-        mirrors = fields.pop("mirrors", {})
-        lines += [f"{key.replace('_', '-')} = {value}" for key, value in fields.items()]
-        for mirror, pull in mirrors.items():
-            lines += ["[[registry.mirror]]", f'location = "{mirror}"']
-            lines += [f'pull-from-mirror = "{pull}"'] if pull else []
-    return "\n".join(lines) + "\n"
-
-
-def conf(text: str | None) -> Target:
-    return make(files={} if text is None else {REGISTRIES: text})
-
-
-DIGEST = "digest-only"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "drain"),
-    [
-        (registries(a={}), registries(a={}) + "#x\n", False),
-        (registries(), registries(a={"mirrors": {"m": DIGEST}}), False),
-        (registries(), registries(a={}), True),
-        (registries(), registries(a={"mirror_by_digest_only": "true"}), False),
-        (registries(a={}), registries(), True),
-        (registries(a={"mirrors": {"m": ""}}), registries(a={}), True),
-        (registries(a={}), registries(a={"mirrors": {"m": DIGEST}}), False),
-        (
-            registries(b={"blocked": "true"}),
-            registries(b={"blocked": "true"}, a={"mirrors": {"m": DIGEST}}),
-            False,
-        ),
-        (registries(a={}), registries(a={"mirrors": {"m": ""}}), True),
-        (registries(search='["a", "b"]'), registries(search='["b"]'), True),
-        (registries(search='["a", "b"]'), registries(search='["b", "a"]'), True),
-        (registries(search='["a"]'), registries(search='["a", "b"]'), False),
-        (registries(a={"prefix": '"x"'}), registries(a={"prefix": '"y"'}), True),
-        (registries(a={"blocked": "true"}), registries(a={}), True),
-        (registries(a={}), registries(a={"insecure": "true"}), True),
-        (
-            registries(a={"mirrors": {"m": ""}}, b={"mirrors": {"n": ""}}),
-            registries(a={"mirrors": {"m": DIGEST}}, b={}),
-            True,
-        ),
-        (registries(a={"mirrors": {"m": ""}}), registries(a={"mirrors": {"m": DIGEST}}), False),
-        (registries(a={"mirrors": {"m": DIGEST}}), registries(a={"mirrors": {"m": "tag-only"}}), True),
-        (
-            registries(a={"mirror_by_digest_only": "true", "mirrors": {"m": ""}}),
-            registries(a={"mirror_by_digest_only": "true", "mirrors": {"m": "", "n": ""}}),
-            False,
-        ),
-        (None, registries(a={"mirrors": {"m": DIGEST}}), False),
-        (registries(a={}), None, True),
-    ],
-)
-def test_registries_drain_only_when_pods_can_be_hurt(old: str | None, new: str | None, drain: bool) -> None:
-    found = decide(conf(old), conf(new))
-    assert found.actions == (PostAction("Special", "crio"),)
-    assert found.drain is drain
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "not = = toml",
-        'registry = "x"',
-        "[[registry]]\nlocation = 1",
-        "[[registry]]\nblocked = 'yes'",
-        'unqualified-search-registries = "a"',
-        "[[registry]]\nmirror = ['m']",
-    ],
-)
-def test_registries_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(InvalidInput, match="failed decoding TOML content from file /etc/containers/reg") as e:
-        decide(conf(registries()), conf(text))
-    assert e.value.hint
-
-
-def test_registries_are_not_read_when_the_node_reboots_or_drains_anyway() -> None:
-    new = make(files={REGISTRIES: "= =", "/etc/other": "x"})
-    assert decide(conf(None), new).actions == REBOOT
-    known = merged(
-        DisruptionPolicies(files=(FilePolicy(path="/etc/other", actions=(Action(type="Drain"),)),))
-    )
-    found = decide(conf(None), new, known)
-    assert (found.drain, found.drain_because) == (True, "a policy asks for it")
-
-
-def test_registries_may_be_compressed() -> None:
-    packed = encode_base64(gzip.compress(registries(a={"mirrors": {"m": DIGEST}}).encode()), "")
-    entry = {"path": REGISTRIES, "contents": {"source": packed, "compression": "gzip"}}
-    assert not decide(conf(registries()), make(files=[entry])).drain
-
-
-def test_of_two_mirrors_of_one_location_the_first_counts() -> None:
-    mirror = '[[registry.mirror]]\nlocation = "m"\n'
-    old = registries(a={"mirrors": {"m": DIGEST}}) + mirror
-    assert decide(conf(old), conf(old + 'pull-from-mirror = "tag-only"\n')).drain
 
 
 class TestFirstBoot:

@@ -19,6 +19,7 @@ from mco.plan.preview.parts import Change, ListChange
 from mco.plan.preview.units import DropinChange, UnitChange
 from tests.daemon.builders import unit
 from tests.unit.plan.node.configs import make, plain, users
+from tests.unit.plan.preview.sides import NONE, actions, decide
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me@host"
 PRINT = "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
@@ -242,3 +243,25 @@ def test_lists(old: str, new: str, added: str, removed: str, reordered: bool) ->
         reordered=reordered,
     )
     assert found == wanted
+
+
+def test_older_and_newer_versions_of_the_same_config_are_no_change() -> None:
+    old: dict[str, Any] = {"ignition": {"ignition": {"version": "3.1.0"}}, "files": ()}
+    found = decide((old, {}))
+    assert (actions(found), found.exit_code) == (NONE, 0)
+    entry = plain("/a") | {"mode": 0o644}
+    second = {"ignition": {"version": "2.2.0"}, "storage": {"files": [entry | {"filesystem": "root"}]}}
+    found = decide(({"ignition": second}, {"files": [entry | {"overwrite": True}]}))
+    assert (found.files, found.exit_code) == ((), 0)
+
+
+def test_a_reordering_is_a_change_that_asks_for_nothing() -> None:
+    one, two = plain("/etc/1"), plain("/etc/2")
+    found = decide(({"files": [one, two]}, {"files": [two, one]}))
+    assert (found.actions, found.because, found.drain, found.exit_code) == ((), (), False, 1)
+    assert [(file.path, file.change) for file in found.files] in (
+        [("/etc/1", "moved")],
+        [("/etc/2", "moved")],
+    )
+    both = [unit("a.service", "[Unit]\n"), unit("b.service", "[Unit]\n")]
+    assert [u.change for u in decide(({"units": both}, {"units": both[::-1]})).units] == ["moved"]
