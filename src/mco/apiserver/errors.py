@@ -165,9 +165,8 @@ def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     return StatusError(415, "UnsupportedMediaType", message)
 
 
-def too_large(limit: int) -> StatusError:
-    message = f"Request entity too large: limit is {limit}"
-    return StatusError(413, "RequestEntityTooLarge", message)
+def too_large(why: str) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
 
 
 def expired(message: str, continue_token: str = "") -> StatusError:

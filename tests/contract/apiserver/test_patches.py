@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.contract.apiserver.endpoint import JSON_PATCH, MERGE, STRATEGIC, Api, Body
+from tests.contract.apiserver.definitions import define, definition
+from tests.contract.apiserver.endpoint import JSON_PATCH, MERGE, STRATEGIC, Api, Body, Endpoint
 
 
 @pytest.fixture
@@ -54,6 +55,35 @@ async def test_a_json_patch_that_does_not_fit_changes_nothing(api: Api, node: st
     reply = await api.patch(node, patch, JSON_PATCH)
     assert (reply.status, reply.body["reason"]) == (422, "Invalid")
     assert (await api.get(node)).body == before
+
+
+async def test_a_json_patch_that_copies_copies_is_stopped(api: Api, node: str) -> None:
+    patch = [
+        {"op": "copy", "from": "/metadata", "path": f"/metadata/annotations{number}"} for number in range(40)
+    ]
+    reply = await api.patch(node, patch, JSON_PATCH)
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+
+
+async def test_a_json_patch_has_so_many_operations(api: Api, node: str) -> None:
+    test = {"op": "test", "path": "/metadata/labels/keep", "value": "1"}
+    reply = await api.patch(node, [test] * 10_001, JSON_PATCH)
+    assert (reply.status, reply.body["reason"]) == (413, "RequestEntityTooLarge")
+    assert reply.body["message"].endswith(
+        "The allowed maximum operations in a JSON patch is 10000, got 10001"
+    )
+
+
+async def test_an_object_is_not_deeper_than_everybody_can_read(embedded: Endpoint, prefix: str) -> None:
+    deep: Body = {}
+    for _ in range(250):
+        deep = {"a": deep}
+    async with embedded.api() as api:
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        path = await define(api, definition(prefix, anything))
+        reply = await api.post(path, {"metadata": {"name": "a"}, "spec": deep})
+    assert (reply.status, reply.body["reason"]) == (400, "BadRequest")
+    assert reply.body["message"] == "the object has more than 200 levels of lists and maps"
 
 
 @pytest.mark.parametrize(("kind", "patch"), [(JSON_PATCH, {}), (MERGE, []), (MERGE, b"{"), (STRATEGIC, [])])

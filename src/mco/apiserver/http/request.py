@@ -71,7 +71,7 @@ class Request(msgspec.Struct, kw_only=True):
 
     async def _read(self) -> bytes:
         if int(self.headers.get("content-length") or 0) > BODY_LIMIT:
-            raise errors.too_large(BODY_LIMIT)
+            raise errors.too_large(f"limit is {BODY_LIMIT}")
         parts: list[bytes] = []
         size = 0
         while True:
@@ -81,7 +81,7 @@ class Request(msgspec.Struct, kw_only=True):
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > BODY_LIMIT:
-                raise errors.too_large(BODY_LIMIT)
+                raise errors.too_large(f"limit is {BODY_LIMIT}")
             if not message.get("more_body"):
                 return b"".join(parts)
 

@@ -28,6 +28,8 @@ METADATA_FIELDS = (
     "ownerReferences",
     "finalizers",
 )
+_DEEPEST = 200
+"""What is stored must be readable by everybody, however deep in calls they are."""
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
 
@@ -37,6 +39,8 @@ def identify(served: Served, body: Any, namespace: str, name: str = "") -> Obj:
     Raises StatusError 400 for an object of another kind or place."""
     if not isinstance(body, dict):
         raise errors.bad_request("the body of the request is not an object")
+    if _is_deeper(body, _DEEPEST):
+        raise errors.bad_request(f"the object has more than {_DEEPEST} levels of lists and maps")
     obj = dict(body)
     _expect(obj, "kind", served.kind)
     _expect(obj, "apiVersion", served.api_version)
@@ -60,6 +64,12 @@ def identify(served: Served, body: Any, namespace: str, name: str = "") -> Obj:
         message = f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})"
         raise errors.bad_request(message)
     return obj
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    below = value.values() if isinstance(value, dict) else value
+    inner = [each for each in below if isinstance(each, dict | list)]
+    return bool(inner) and (levels == 1 or any(_is_deeper(each, levels - 1) for each in inner))
 
 
 def new_object(served: Served, obj: Obj, writer: Writer) -> Obj:
