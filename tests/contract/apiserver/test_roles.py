@@ -301,6 +301,7 @@ async def test_roles_let_somebody_be_somebody_else(api: Api, endpoint: Endpoint,
     rules = [
         {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["bob"]},
         {"apiGroups": [""], "resources": ["groups"], "verbs": ["impersonate"], "resourceNames": ["crew"]},
+        {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]},
     ]
     await api.create(f"{RBAC}/clusterroles", {"metadata": {"name": prefix}, "rules": rules})
     user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": prefix}
@@ -315,6 +316,9 @@ async def test_roles_let_somebody_be_somebody_else(api: Api, endpoint: Endpoint,
     assert reply.body["status"]["userInfo"] == {"username": "bob", "groups": ["crew", "system:authenticated"]}
     async with Api.of(kubeconfig, Impersonate_User="bob", Impersonate_Group="system:masters") as bob:
         assert (await bob.post(who, {})).message.startswith('groups "system:masters" is forbidden')
+    account, elsewhere = "system:serviceaccount:ns:sa", "system:serviceaccounts:kube-system"
+    async with Api.of(kubeconfig, Impersonate_User=account, Impersonate_Group=elsewhere) as other:
+        assert (await other.post(who, {})).message.startswith(f'groups "{elsewhere}" is forbidden')
 
 
 async def test_built_in_roles_are_listed_too(somebody: Api, prefix: str) -> None:

@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mco.apiserver import errors
 from mco.apiserver.auth.rules import Attributes
-from mco.apiserver.auth.user import AUTHENTICATED, NOBODY, UNAUTHENTICATED, User, authenticated
+from mco.apiserver.auth.user import NOBODY, User, authenticated
 from mco.apiserver.http.request import Request
 
 Lookup = Callable[[str, datetime], User | None]
@@ -65,7 +65,7 @@ class Authenticator:
         if not any(header.startswith("impersonate-") for header in request.headers):
             return user
         wanted = _wanted(request)
-        for asked in _impersonations(wanted):
+        for asked in _impersonations(wanted, request.headers.getlist("impersonate-group")):
             if not self._may(user, asked):
                 raise _refused(user, asked)
         return wanted
@@ -87,7 +87,7 @@ class Authenticator:
 
 
 def _wanted(request: Request) -> User:
-    """Whom the request wants to be. Raises StatusError 400 without a name."""
+    """Whom the request wants to be. Raises StatusError 500 without a name, as the original does."""
     name = request.headers.get("impersonate-user", "")
     if not name:
         raise errors.StatusError(
@@ -106,31 +106,22 @@ def _account(name: str) -> tuple[str, str] | None:
     return (namespace, account) if name.startswith(_ACCOUNT) and colon else None
 
 
-def _impersonations(wanted: User) -> Iterator[Attributes]:
-    """What somebody must be allowed to who acts as that user."""
+def _impersonations(wanted: User, groups: list[str]) -> Iterator[Attributes]:
+    """What somebody must be allowed to who acts as that user. `groups` are those that the request names; the
+    ones that a service account has by itself come with it."""
     if account := _account(wanted.name):
         yield Attributes(
             verb="impersonate", resource="serviceaccounts", namespace=account[0], name=account[1]
         )
     else:
         yield Attributes(verb="impersonate", resource="users", name=wanted.name)
-    given = wanted.groups - {AUTHENTICATED, UNAUTHENTICATED}
-    for group in sorted(given if not _account(wanted.name) else _foreign(wanted)):
+    for group in groups:
         yield Attributes(verb="impersonate", resource="groups", name=group)
     for key, values in wanted.extra:
         for value in values:
             yield Attributes(
                 verb="impersonate", resource=f"userextras.authentication.k8s.io/{key}", name=value
             )
-
-
-def _foreign(account: User) -> frozenset[str]:
-    """Groups of a service account that it does not have by itself."""
-    return frozenset(
-        group
-        for group in account.groups - {AUTHENTICATED}
-        if group.partition(":")[0] != "system" or not group.startswith("system:serviceaccounts")
-    )
 
 
 def _refused(user: User, asked: Attributes) -> errors.StatusError:
