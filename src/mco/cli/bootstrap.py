@@ -48,14 +48,14 @@ def command(manifest_dir: Path, dest_dir: Path) -> None:
         sys.exit(1)
     versions = Versions(raw=version.RAW, hash=version.commit())
     result = bootstrap(inputs, str(manifest_dir), versions)
-    _write(dest_dir, result)
+    write(dest_dir, result)
     for rendered in result.rendered:
         for warning in rendered.warnings:
             click.echo(f"Warning: {warning}", err=True)
         click.echo(rendered.name)
 
 
-def _write(folder: Path, result: Bootstrap) -> None:
+def write(folder: Path, result: Bootstrap) -> None:
     """A config server that looks at the folder meanwhile never sees half a file, nor a pool whose config is
     not there yet."""
     from mco.pki import files
