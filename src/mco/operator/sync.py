@@ -99,16 +99,20 @@ class Sync:
         """Seconds until the next pass. Raises the first failure when everything else is done and said."""
         old = await self._report.begin(bring_up=self._bring_up)
         result = await self._runner.run()
-        await self._say(old, result)
+        new = await self._say(old, result)
         if result.error:
             raise result.error
         if self._bring_up and outcome.complete(result.outcomes):
             self._bring_up = False
             _log.info("Initialization complete")
+            return 0.0
+        if new.versions != old.versions:
+            # Only the next pass can say that nothing changes any more.
+            return 0.0
         rest = LOOK_AGAIN if self._operands else RESYNC * random.uniform(1, 2)
         return min(rest, result.look_again or rest)
 
-    async def _say(self, old: Standing, result: Result) -> None:
+    async def _say(self, old: Standing, result: Result) -> Standing:
         pools = list(self._caches.pools.store.values())
         settings = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
         skew = upgradeable.skew(settings, self._facts.history, enforced=self._facts.skew_enforced)
@@ -121,7 +125,7 @@ class Sync:
         )
         waiting = {each.step: each.waiting for each in result.outcomes}.get(outcome.REQUIRED_POOLS, "")
         held = await self._fleet_hold(old)
-        await self._report.finish(old, found, pooltext.extension(pools, waiting), (held,))
+        return await self._report.finish(old, found, pooltext.extension(pools, waiting), (held,))
 
     async def _fleet_hold(self, old: Standing) -> Condition:
         settings = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)

@@ -15,7 +15,7 @@ NETWORK = {"spec": {"serviceNetwork": ["172.30.0.0/16"]}, "status": {"networkTyp
 
 
 def stored(found: Sources | None = None, **spec: Any) -> dict[str, Any]:
-    made = controller_config(INSTALLATION, found or Sources())
+    made: dict[str, Any] = controller_config(INSTALLATION, found or Sources())
     metadata = made["metadata"] | {"resourceVersion": "7"}
     return made | {"metadata": metadata, "spec": made["spec"] | spec}
 
