@@ -18,8 +18,10 @@ def name_of(number: int, pool: str = "worker") -> str:
     return f"{names.RENDERED_PREFIX}{pool}-{number:032x}"
 
 
-def metadata(name: str, pool: str = "worker", **annotations: str) -> dict[str, Any]:
-    owner = {"apiVersion": names.API_VERSION, "kind": "MachineConfigPool", "name": pool, "uid": f"uid-{pool}"}
+def metadata(name: str, pool: str = "worker", *, uid: str = "", **annotations: str) -> dict[str, Any]:
+    """`uid` is the pool's."""
+    owner = {"apiVersion": names.API_VERSION, "kind": "MachineConfigPool", "name": pool}
+    owner["uid"] = uid or f"uid-{pool}"
     return {
         "name": name,
         "annotations": {names.GENERATED_BY_CONTROLLER_VERSION: "v", **annotations},

@@ -25,23 +25,19 @@ from mco.controllers.node import NodeController
 from mco.controllers.prune import ALL, Collection, PruneController
 from mco.controllers.render import RenderController
 from mco.controllers.restore import RestoreController
-from mco.fleet.seed import guard
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, NotFoundError
 from mco.kube.informer import Informer
-from mco.kube.wholes import Wholes
-from mco.operator.controllerconfig import Writer
-from mco.operator.install import install
-from mco.operator.objects import Installation, controller_config, machine_config_node, pools
+from mco.operator.objects import machine_config_node
 from mco.render.checks import Versions
 from tests.controllers.fleet import HandClock
 from tests.controllers.stage import Events
 from tests.inprocess import in_process
+from tests.installed import VERSION, installed
 
 T = TypeVar("T", bound=Object)
 POOL = "worker"
 HOUR = 3600.0
-VERSION = "0.1.0"
 
 
 class Scene:
@@ -237,10 +233,5 @@ async def scene(folder: Path) -> AsyncIterator[Scene]:
     tokens.mkdir()
     (tokens / "token").write_text("token")
     async with in_process(folder / "api", clock) as client:
-        installation = Installation(server="https://api", ca=b"ca", version=VERSION)
-        await install(client, installation)
-        await Writer(client, Wholes(client), clock).write(controller_config(installation))
-        for body in pools():
-            await client.create(resources.MACHINE_CONFIG_POOLS, body)
-        await guard(client)
+        await installed(client)
         yield Scene(client, clock, tokens)

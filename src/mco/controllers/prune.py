@@ -19,6 +19,7 @@ from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta.objects import Object
+from mco.controllers import needs
 from mco.controllers.caches import Caches
 from mco.controllers.inuse import InUseWriter
 from mco.kube.client import Client
@@ -98,7 +99,13 @@ class PruneController:
         """Removes those of `candidates` that a look past the caches finds unused, too; whether there were
         any."""
         configs = self._caches.configs.store.values()
-        found = self._decide(Facts(configs=configs, users=await self._users(), served=await self._served()))
+        found = self._decide(
+            Facts(
+                configs=configs,
+                users=await needs.users(self._client),
+                served=await needs.served(self._client),
+            )
+        )
         unused = [config for config in found.unused if config.name in candidates]
         batch = unused[: max(1, int(self._collection.rate * _BATCH_SECONDS))]
         for config in batch:
@@ -106,31 +113,6 @@ class PruneController:
         if batch:
             _log.info("rendered configs that nobody needs are removed", count=len(batch))
         return bool(batch)
-
-    async def _users(self) -> Users:
-        """As the server has them now: a cache may be behind, and what is deleted is gone."""
-        client = self._client
-        return Users(
-            pools=(await client.list(resources.MACHINE_CONFIG_POOLS)).items,
-            nodes=(await client.list(resources.NODES)).items,
-            reports=(await client.list(resources.MACHINE_CONFIG_NODES)).items,
-            builds=await self._builds(),
-        )
-
-    async def _builds(self) -> dict[str, str]:
-        try:
-            builds = await self._client.list(resources.MACHINE_OS_BUILDS)
-        except NotFoundError:
-            # A cluster without that kind has no builds.
-            return {}
-        return {build.name: build.spec.machine_config.name for build in builds.items}
-
-    async def _served(self) -> dict[str, str]:
-        try:
-            marks = await self._client.get(resources.CONFIG_MAPS, names.SERVED_MAP, namespace=names.NAMESPACE)
-        except NotFoundError:
-            return {}
-        return marks.data or {}
 
     async def _remove(self, config: MachineConfig) -> None:
         """The preconditions let a config live that was pinned, or created anew, after the decision."""

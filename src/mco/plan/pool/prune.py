@@ -75,7 +75,7 @@ def decide(facts: Facts, limits: Limits, now: datetime) -> Decision:
     for name in rendered:
         if configs[name].metadata.annotation(names.KEEP) is not None:
             reasons.setdefault(name, {})[Why.PINNED] = ()
-    unused = sorted((configs[name] for name in rendered if name not in reasons), key=_age)
+    unused = sorted((configs[name] for name in rendered if name not in reasons), key=age)
     return Decision(reasons=reasons, unused=tuple(unused), wake=min(ends, default=None))
 
 
@@ -111,10 +111,11 @@ def _newest(configs: Mapping[str, MachineConfig], rendered: Mapping[str, str], c
         of_pool.setdefault(pool, []).append(configs[name])
     if count <= 0:
         return []
-    return [c.name for found in of_pool.values() for c in sorted(found, key=_age)[-count:]]
+    return [c.name for found in of_pool.values() for c in sorted(found, key=age)[-count:]]
 
 
-def _age(config: MachineConfig) -> tuple[datetime, str]:
+def age(config: MachineConfig) -> tuple[datetime, str]:
+    """Sorts configs, the oldest first."""
     return _moment(config.metadata.creation_timestamp or "") or _OLDEST, config.name
 
 
