@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from mco.api import names
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.requests import PatchKind
@@ -22,7 +22,6 @@ from mco.runtime import version
 from tests.servers.real import RealServer
 
 T = TypeVar("T")
-ACCOUNTS = ("system:serviceaccounts", f"system:serviceaccounts:{names.NAMESPACE}", "system:authenticated")
 PATIENCE = 90
 
 
@@ -47,6 +46,13 @@ def _command(kubeconfig: Path, *argv: str) -> list[str]:
     return [sys.executable, "-m", "mco.cli.main", *argv, f"--kubeconfig={kubeconfig}"]
 
 
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 class Cluster:
     """`folder` is for files of the test."""
 
@@ -56,6 +62,9 @@ class Cluster:
 
     def mco(self, *argv: str) -> Done:
         return mco(self.server.kubeconfig, *argv)
+
+    def command(self, *argv: str, kubeconfig: Path) -> list[str]:
+        return _command(kubeconfig, *argv)
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
         command = _command(self.server.kubeconfig, *argv)
@@ -106,15 +115,10 @@ class Cluster:
             ],
         }
         path = "/apis/config.openshift.io/v1/clusteroperators/machine-config/status"
-        body = {"status": status}
-        self.ask(lambda c: c.request("PATCH", path, body=body, content_type=PatchKind.MERGE))
+        self.patch_at(path, {"status": status})
 
-    def identity(self, component: str) -> Path:
-        """A kubeconfig of the component's ServiceAccount."""
-        user = f"system:serviceaccount:{names.NAMESPACE}:{component}"
-        path = self.folder / f"{component}.kubeconfig"
-        path.write_bytes(self.server.mint_kubeconfig(user, *ACCOUNTS))
-        return path
+    def patch_at(self, path: str, changes: Mapping[str, Any]) -> None:
+        self.ask(lambda c: c.request("PATCH", path, body=changes, content_type=PatchKind.MERGE))
 
     def of_version(self, number: str, files: Mapping[str, bytes]) -> Path:
         """The payload of another version, as a folder."""

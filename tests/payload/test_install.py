@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from mco.payload.manifest import Manifest, read
 from mco.payload.situation import body_of
 from mco.payload.source.metadata import OPERATOR, PROGRAM_LABEL, VERSION_LABEL
 from mco.runtime import version
-from tests.payload.cluster import PATIENCE, Cluster, Done, mco
+from tests.payload.cluster import PATIENCE, Cluster, Done, mco, until
 from tests.servers.assets import find
 from tests.servers.real import real_server
 
@@ -55,13 +54,6 @@ def installed(cluster: Cluster) -> Cluster:
     assert done.code == 0, done.err
     cluster.report(version.RAW, IMAGE)
     return cluster
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def shown(manifest: Manifest, outcome: str) -> str:

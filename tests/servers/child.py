@@ -35,6 +35,10 @@ class Child:
     def tail(self) -> str:
         return self._log.read_text(errors="replace")[-4000:]
 
+    def wait(self) -> None:
+        """Until it ends by itself."""
+        self._process.wait()
+
     def stop(self) -> None:
         self._process.terminate()
         try:

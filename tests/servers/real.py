@@ -13,7 +13,7 @@ import socket
 import ssl
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,8 +37,11 @@ class RealServer:
     """`folder` is empty at first; `kubeconfig` is an administrator's. What a test wrote need not survive a
     crash of the machine; `durable` is for who measures what it costs when it must."""
 
-    def __init__(self, assets: Assets, folder: Path, *, durable: bool = False) -> None:
+    def __init__(
+        self, assets: Assets, folder: Path, *, durable: bool = False, flags: Sequence[str] = ()
+    ) -> None:
         self._assets = assets
+        self._flags = tuple(flags)
         self._durable = durable
         self.folder = folder
         self.port, etcd_port, peer_port = _free_ports(3)
@@ -97,7 +100,7 @@ class RealServer:
     def start_apiserver(self) -> None:
         # Nobody here makes service accounts, or takes the taint from a new node that is ready.
         alone = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
-        self._apiserver = Child(self._plane.apiserver(alone), self.folder / "apiserver.log")
+        self._apiserver = Child(self._plane.apiserver(alone, *self._flags), self.folder / "apiserver.log")
         self._apiserver.until(self._is_ready)
 
     def stop_apiserver(self, *, kill: bool = False) -> None:
@@ -160,8 +163,9 @@ class RealServer:
 
 
 @contextlib.contextmanager
-def real_server(assets: Assets, folder: Path) -> Iterator[RealServer]:
-    server = RealServer(assets, folder)
+def real_server(assets: Assets, folder: Path, *flags: str) -> Iterator[RealServer]:
+    """`flags` are more of the API server's."""
+    server = RealServer(assets, folder, flags=flags)
     try:
         server.start()
         yield server
