@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -48,15 +49,19 @@ class Running:
         async with self._news:
             self._news.notify_all()
 
-    async def said(self, message: str, times: int = 1) -> float:
+    @property
+    def runs(self) -> bool:
+        return self._process.returncode is None
+
+    async def said(self, message: str, times: int = 1, *, patience: float = PATIENCE) -> float:
         """When it said so for the n-th time. Raises AssertionError when it ends without, or takes too
         long."""
 
         def found() -> list[float]:
             return [when for when, line in self.lines if line["message"] == message]
 
-        async with asyncio.timeout(PATIENCE), self._news:
-            await self._news.wait_for(lambda: len(found()) >= times or self._process.returncode is not None)
+        async with asyncio.timeout(patience), self._news:
+            await self._news.wait_for(lambda: len(found()) >= times or not self.runs)
         assert len(found()) >= times, f"ended with {self._process.returncode}: {self.lines[-10:]}"
         return found()[times - 1]
 
@@ -101,11 +106,23 @@ class Starter:
         self._durations = [f"--leader-elect-{name}={seconds:g}" for name, seconds in durations.items()]
         self._running: list[Running] = []
 
-    async def start(self, program: tuple[str, ...], kubeconfig: Path, *arguments: str) -> Running:
+    async def start(
+        self,
+        program: tuple[str, ...],
+        kubeconfig: Path,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> Running:
         module, *rest = program
         command = [sys.executable, "-m", module, *rest, f"--kubeconfig={kubeconfig}", *self._durations]
         process = await asyncio.create_subprocess_exec(
-            *command, *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, cwd=ROOT
+            *command,
+            *arguments,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            cwd=ROOT,
+            env=os.environ | (environment or {}),
         )
         self._running.append(Running(process))
         return self._running[-1]

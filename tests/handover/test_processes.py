@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mco.api import names
 from mco.api.core import Lease
-from mco.api.meta.objects import Object
-from mco.api.resources import LEASES, Resource
+from mco.api.resources import LEASES
 from mco.kube.client import Client
 from mco.runtime.clock import parse_rfc3339
+from tests.handover.permissions import permitted
 from tests.handover.processes import (
     COMPONENT,
     CONTROLLER,
@@ -31,16 +28,6 @@ from tests.servers.real import RealServer
 
 SOON = 20.0
 """Far less than the original's 137 s, far more than it takes."""
-_RBAC = "rbac.authorization.k8s.io"
-ROLES: Resource[Object] = Resource(_RBAC, "v1", "roles", "Role", Object, True)
-ROLE_BINDINGS: Resource[Object] = Resource(_RBAC, "v1", "rolebindings", "RoleBinding", Object, True)
-RULES = [
-    {
-        "apiGroups": ["coordination.k8s.io"],
-        "resources": ["leases"],
-        "verbs": ["get", "list", "watch", "create", "patch"],
-    }
-]
 
 
 async def lease_of(admin: Client, name: str = names.OPERATOR_LEASE) -> Lease:
@@ -99,28 +86,6 @@ async def test_a_killed_leader_costs_its_lease(server: RealServer, admin: Client
     assert left.spec.renew_time and taken.spec.acquire_time
     waited = parse_rfc3339(taken.spec.acquire_time) - parse_rfc3339(left.spec.renew_time)
     assert 3 <= waited.total_seconds() < 3 + SOON
-
-
-@contextlib.asynccontextmanager
-async def permitted(admin: Client, user: str) -> AsyncIterator[Any]:
-    """`user` may lead; `allow(False)` takes that away, and comes back when the server knows."""
-    metadata = {"name": "leader"}
-    await admin.create(ROLES, {"metadata": metadata, "rules": RULES}, namespace=names.NAMESPACE)
-    binding = {
-        "metadata": metadata,
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": "leader"},
-        "subjects": [{"apiGroup": _RBAC, "kind": "User", "name": user}],
-    }
-    await admin.create(ROLE_BINDINGS, binding, namespace=names.NAMESPACE)
-
-    async def allow(allowed: bool) -> None:
-        await admin.patch(ROLES, "leader", {"rules": RULES if allowed else []}, namespace=names.NAMESPACE)
-
-    try:
-        yield allow
-    finally:
-        for res in (ROLES, ROLE_BINDINGS):
-            await admin.delete(res, "leader", namespace=names.NAMESPACE)
 
 
 @pytest.mark.parametrize("given_back", [True, False], ids=["given back", "gone for good"])
