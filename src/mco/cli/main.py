@@ -24,6 +24,7 @@ COMMANDS = {
     "plan": ("mco.cli.plan", "Show what a change would do to a node, offline."),
     "validate": ("mco.cli.validate", "List everything that is wrong in manifests, offline."),
     "bootstrap": ("mco.cli.bootstrap", "Render the first configs from manifests, before there is a cluster."),
+    "prune": ("mco.cli.prune", "Remove rendered MachineConfigs that nobody needs."),
     "lab": ("mco.cli.lab", "Look into the machines that `up` started."),
     "token": ("mco.cli.token", "Make and list the tokens with which machines join."),
     "install": ("mco.cli.install", "Install the operator in a cluster, or bring it to this version."),
