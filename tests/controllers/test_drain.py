@@ -17,15 +17,17 @@ from mco.api.crds import definitions
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.meta import conditions as cond
 from mco.apiserver.server import Settings, running
+from mco.base.errors import InvalidInput
 from mco.controllers.drain import Delays, DrainController
 from mco.kube.client import Client
 from mco.kube.config import load
-from mco.kube.errors import NotFoundError, from_answer
+from mco.kube.errors import from_answer
 from mco.kube.events import Recorder
 from mco.kube.informer import Informer
 from mco.plan import report
 from mco.runtime.clock import SystemClock
 from tests.controllers.fleet import Fleet, HandClock, Observed
+from tests.controllers.stage import Events
 
 
 async def request(fleet: Fleet, node: str, key: str) -> None:
@@ -70,26 +72,14 @@ async def test_pods_leave_but_those_of_a_daemonset_stay(fleet: Fleet) -> None:
     assert [p.name for p in left.items] == ["agent"]
 
 
-async def test_an_unknown_verb_is_not_answered(fleet: Fleet) -> None:
-    await fleet.node("w1", "worker")
-    await request(fleet, "w1", "evacuate-v2")
-    await request(fleet, "w1", "drain-v2")
-    await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
-
-
 async def test_the_report_tells_cordon_and_drain(fleet: Fleet) -> None:
     await fleet.node("w1", "worker")
-    while True:
-        try:
-            await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
-            break
-        except NotFoundError:
-            continue
+    await fleet.reported(1)
     await request(fleet, "w1", "drain-v2")
     await fleet.until(lambda: applied(fleet, "w1", "drain-v2"), "drained")
     await fleet.until(lambda: fleet.reported_condition("w1", "Drained") == "Drained Node w1", "reported")
-    report = await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
-    states = {c.type: (c.status, c.reason) for c in report.status.conditions}
+    found = await fleet.client.get(resources.MACHINE_CONFIG_NODES, "w1")
+    states = {c.type: (c.status, c.reason) for c in found.status.conditions}
     assert states["Cordoned"] == ("True", "UpdateExecutedCordoned")
     assert states["Drained"] == ("True", "UpdateExecutedDrained")
     assert states["UpdateExecuted"][0] == "Unknown"
@@ -147,16 +137,6 @@ async def test_a_report_of_the_daemon_is_never_overwritten(tmp_path: Path) -> No
     assert not answered.spec.unschedulable
 
 
-class Told:
-    """The reasons of the events that were reported."""
-
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
-
-    def event(self, regarding: object, type_: str, reason: str, message: str) -> None:
-        self.reasons.append(reason)
-
-
 class Refusing(Observed):
     """A server whose budgets let no pod go, until `lenient`."""
 
@@ -175,15 +155,17 @@ class Drain:
     def __init__(self, client: Refusing, nodes: Informer[Node], reports: Informer[MachineConfigNode]) -> None:
         self.client = client
         self.clock = HandClock()
-        self.told = Told()
+        self.told = Events()
         self._nodes, self._reports = nodes, reports
         self._controller = DrainController(client, nodes, reports, self.told, self.clock)
 
     async def look(self) -> float | None:
         return await self._controller.reconcile("w1")
 
-    async def seen(self, node: Node) -> None:
-        """Returns when the cache has this version of the node."""
+    async def asks(self, key: str) -> None:
+        """The daemon does; returns when the cache knows."""
+        body = {"metadata": {"annotations": {names.DESIRED_DRAIN: key}}}
+        node = await self.client.patch(resources.NODES, "w1", body)
         await _caught_up(self._nodes, node.metadata.resource_version)
 
     async def said(self) -> None:
@@ -238,7 +220,7 @@ async def test_a_refused_pod_is_named_at_once_and_asked_again_soon(alone: Drain)
     alone.clock.seconds += 3.0
     assert await alone.look() is None
     assert await alone.drained() == ("True", "Drained Node w1")
-    assert alone.told.reasons == ["DrainBlocked"]
+    assert alone.told.reasons() == ["DrainBlocked"]
 
 
 async def test_pods_that_do_not_end_are_told_and_looked_at_less_often(alone: Drain) -> None:
@@ -250,8 +232,17 @@ async def test_pods_that_do_not_end_are_told_and_looked_at_less_often(alone: Dra
         alone.clock.seconds += 90.0 if pause == 1.0 else pause
     assert set(pauses) == {1.0, 60.0, 300.0}
     assert pauses.count(60.0) == 5
-    assert set(alone.told.reasons) == {"DrainThresholdExceeded", "DrainFailed"}
-    assert alone.told.reasons.count("DrainFailed") == 1
+    assert set(alone.told.reasons()) == {"DrainThresholdExceeded", "DrainFailed"}
+    assert alone.told.reasons().count("DrainFailed") == 1
+
+
+async def test_an_unknown_verb_is_not_answered(alone: Drain) -> None:
+    await alone.asks("evacuate-v2")
+    with pytest.raises(InvalidInput, match="unsupported drain verb evacuate"):
+        await alone.look()
+    node = await alone.client.get(resources.NODES, "w1")
+    assert node.metadata.annotation(names.LAST_APPLIED_DRAIN) is None
+    assert await alone.client.get(resources.PODS, "web", namespace="default")
 
 
 async def gone(alone: Drain) -> None:
@@ -277,8 +268,7 @@ async def test_what_the_daemon_says_itself_costs_no_write(alone: Drain) -> None:
     await alone.said()
     alone.clock.seconds += 3.0
     assert await alone.look() is None
-    asks = {"metadata": {"annotations": {names.DESIRED_DRAIN: "uncordon-v2"}}}
-    await alone.seen(await alone.client.patch(resources.NODES, "w1", asks))
+    await alone.asks("uncordon-v2")
     assert await alone.look() == 3.0
     await daemon_says(alone, report.Step(parent=report.UPDATED, message="Node w1 Updated"))
     await alone.said()

@@ -15,7 +15,7 @@ from mco.controllers.node import NodeController
 from mco.kube.client import Client
 from mco.kube.config import load
 from tests.controllers.fleet import HandClock
-from tests.controllers.test_drain import Told
+from tests.controllers.stage import Events
 
 
 def marks(current: str, desired: str, state: str) -> dict[str, str]:
@@ -42,7 +42,7 @@ async def test_a_node_that_was_just_sent_off_counts_before_the_cache_knows(tmp_p
         caches.pools.store.put(await client.create(resources.MACHINE_CONFIG_POOLS, body))
         for name in ("a", "b"):
             caches.nodes.store.put(await make(client, name))
-        controller = NodeController(client, caches, Told(), HandClock())
+        controller = NodeController(client, caches, Events(), HandClock())
         await controller.reconcile("worker")
         # The cache has not heard of a's target; b, which failed on something older, would now go first.
         failed = {"metadata": {"annotations": marks("V0", "V0.5", "Degraded")}}
