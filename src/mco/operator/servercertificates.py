@@ -38,12 +38,13 @@ class ServerCertificates:
         self._client = client
         self._clock = clock
 
-    async def keep(self, host: str) -> None:
-        """`host` is where machines reach the config server. An authority that goes leaves its certificate in
-        the bundle for as long as it is valid: what it signed is still trusted."""
+    async def keep(self, host: str) -> bytes:
+        """The bundle that machines trust the config server by; `host` is where they reach it. An authority
+        that goes leaves its certificate there for as long as it is valid: what it signed is still trusted."""
         authority = await self._authority()
-        await self._bundle(authority)
+        bundle = await self._bundle(authority)
         await self._serving(authority, host)
+        return bundle.encode()
 
     async def _authority(self) -> Authority:
         found = await self._secret(SERVER_AUTHORITIES)
@@ -67,7 +68,7 @@ class ServerCertificates:
         made = authority.server(host, (host,), self._clock.now(), AUTHORITY_LIFETIME)
         await self._write(found, TLS_SECRET, "target", made)
 
-    async def _bundle(self, authority: Authority) -> None:
+    async def _bundle(self, authority: Authority) -> str:
         body: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -79,12 +80,13 @@ class ServerCertificates:
         except NotFoundError:
             body["data"] = {"ca-bundle.crt": current}
             await self._client.create(CONFIG_MAPS, body, namespace=names.NAMESPACE)
-            return
+            return current
         have = (found.data or {}).get("ca-bundle.crt", "")
         wanted = current + "".join(self._still_valid(have, current))
         if wanted != have:
             body["data"] = {"ca-bundle.crt": wanted}
             await ensure.patched(self._client, CONFIG_MAPS, found, body)
+        return wanted
 
     def _still_valid(self, bundle: str, current: str) -> list[str]:
         """The other certificates of a bundle, without those that nobody needs any more."""

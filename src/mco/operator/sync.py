@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from mco.api import names, resources
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
@@ -85,13 +87,12 @@ class Sync:
         last = Step(outcome.REQUIRED_POOLS, self._required_pools, (write.name,))
         if not self._operands:
             return [*ours, write, last]
-        run = partial(self._components, DAEMON)
         return [
             *ours,
             Step(outcome.NETWORK_POLICIES, partial(networkpolicies.apply, self._wholes)),
-            Step(outcome.MACHINE_CONFIG_DAEMON, run),
+            Step(outcome.MACHINE_CONFIG_DAEMON, partial(self._components, DAEMON)),
             write,
-            Step(outcome.MACHINE_CONFIG_SERVER, self._server, rendered),
+            Step(outcome.MACHINE_CONFIG_SERVER, partial(self._components, SERVER), rendered),
             last,
         ]
 
@@ -143,9 +144,17 @@ class Sync:
         now = self._clock.monotonic()
         if self._read_at is None or now - self._read_at >= LOOK_AGAIN:
             self._sources = await self._reader.read(bring_up=self._bring_up)
+            if self._operands:
+                self._sources = await self._certified(self._sources)
             self._facts = await self._reader.facts()
             self._read_at = now
         self._config = objects.controller_config(self._installation, self._sources)
+
+    async def _certified(self, found: Sources) -> Sources:
+        """Whose config server runs here also has its authority from here: new machines have to trust it."""
+        config = objects.controller_config(self._installation, found)
+        bundle = await self._certificates.keep(pointer.host(config["spec"]["infra"]))
+        return msgspec.structs.replace(found, server_ca=bundle)
 
     async def _machine_configuration(self) -> None:
         known = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
@@ -174,10 +183,6 @@ class Sync:
         """The ControllerConfig is written whether or not its controller runs already."""
         await self._writer.write(self._config)
         return await self._components(CONTROLLER)
-
-    async def _server(self) -> Waiting | None:
-        await self._certificates.keep(pointer.host(self._config["spec"]["infra"]))
-        return await self._components(SERVER)
 
     async def _components(self, name: str) -> Waiting | None:
         chosen = [each for each in self._operands if each.identity.name == name]
