@@ -111,6 +111,9 @@ async def test_a_definition_that_cannot_be(
         ({"type": "integer", "minimum": "1"}, "string into {}.minimum of type float64"),
         ({"type": ["string"]}, "array into {}.type of type string"),
         ({"type": "string", "nullable": 1}, "number into {}.nullable of type bool"),
+        ({"type": "object", "properties": 5}, "number into {}.properties of type map[string]"),
+        ({"type": "array", "items": {"type": "string"}, "allOf": {}}, "object into {}.allOf of type []"),
+        ({"type": "string", "enum": "a"}, "string into {}.enum of type []"),
     ],
 )
 async def test_what_is_no_schema_at_all(api: Api, prefix: str, schema: Body, text: str) -> None:

@@ -327,3 +327,35 @@ async def test_built_in_roles_are_listed_too(somebody: Api, prefix: str) -> None
     resources = [resource for rule in status["resourceRules"] for resource in rule["resources"]]
     assert {"selfsubjectaccessreviews", "selfsubjectrulesreviews"} <= set(resources)
     assert any("/healthz" in rule["nonResourceURLs"] for rule in status["nonResourceRules"])
+
+
+_SELECTORS = "aggregationRule.clusterRoleSelectors"
+
+
+@pytest.mark.parametrize(
+    ("selectors", "fields"),
+    [
+        ([], [_SELECTORS]),
+        (
+            [{"matchLabels": {"a b": "c"}}],
+            [f"{_SELECTORS}[0].matchLabels", f"{_SELECTORS}[0]"],
+        ),
+        (
+            [{"matchExpressions": [{"key": "a", "operator": "Like"}]}],
+            [f"{_SELECTORS}[0].matchExpressions[0].operator", f"{_SELECTORS}[0]"],
+        ),
+    ],
+)
+async def test_what_cannot_be_gathered(
+    api: Api, prefix: str, selectors: list[Body], fields: list[str]
+) -> None:
+    body = {"metadata": {"name": prefix}, "aggregationRule": {"clusterRoleSelectors": selectors}}
+    reply = await api.post(f"{RBAC}/clusterroles", body)
+    assert (reply.status, reply.body["reason"]) == (422, "Invalid")
+    assert [cause["field"] for cause in reply.body["details"]["causes"]] == fields
+
+
+@pytest.mark.parametrize("spec", ["x", {"resourceAttributes": "x"}, {"resourceAttributes": {"verb": 5}}])
+async def test_a_question_that_is_none(api: Api, spec: Any) -> None:
+    reply = await api.post(f"{RIGHTS}/selfsubjectaccessreviews", {"spec": spec})
+    assert (reply.status, reply.body["reason"]) == (400, "BadRequest")

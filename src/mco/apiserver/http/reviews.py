@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from mco.apiserver import errors
 from mco.apiserver.auth.authorize import reason_of
 from mco.apiserver.auth.rules import Attributes, Rule, rules_of
@@ -25,25 +27,60 @@ WHO = "SelfSubjectReview"
 GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
+class _Resource(msgspec.Struct):
+    verb: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _Path(msgspec.Struct):
+    verb: str = ""
+    path: str = ""
+
+
+class _Question(msgspec.Struct, rename="camel"):
+    """The spec of any of the kinds; each has some of the fields."""
+
+    user: str = ""
+    groups: list[str] | None = None
+    namespace: str = ""
+    resource_attributes: _Resource | None = None
+    non_resource_attributes: _Path | None = None
+
+
 async def review(core: Core, served: Served, request: Request) -> Answer:
     body = pipeline.identify(served, await decode_body(request), request.target.namespace)
     spec = body.get("spec") or {}
     answer: Obj = {**_head(served), "spec": spec}
+    question = _question(served, spec)
     if served.kind == WHO:
         return encode({**_head(served), "status": {"userInfo": _who(request.user)}}, 201)
     if served.kind == RULES:
-        return encode({**answer, "status": _rules(core, request.user, spec.get("namespace", ""))}, 201)
-    if causes := _causes(served, spec):
+        return encode({**answer, "status": _rules(core, request.user, question.namespace)}, 201)
+    if causes := _causes(served, question, spec):
         raise errors.invalid(served.kind, served.group, "", causes)
     user = request.user
     if served.kind != SELF:
-        user = User(spec.get("user") or "", frozenset(spec.get("groups") or ()))
-    asked = _asked(spec)
+        user = User(question.user, frozenset(question.groups or ()))
+    asked = _asked(question)
     why = core.roles.reason(user, asked) or reason_of(core.roles, user, asked)
     status: Obj = {"allowed": bool(why)}
     if why.startswith("RBAC"):
         status["reason"] = why
     return encode({**answer, "status": status}, 201)
+
+
+def _question(served: Served, spec: Any) -> _Question:
+    """Raises StatusError 400."""
+    try:
+        return msgspec.convert(spec, _Question)
+    except msgspec.ValidationError as error:
+        raise errors.bad_request(
+            f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {error}'
+        ) from error
 
 
 def _head(served: Served) -> Obj:
@@ -57,32 +94,34 @@ def _who(user: User) -> Obj:
     return known
 
 
-def _causes(served: Served, spec: Obj) -> list[Cause]:
-    about, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+def _causes(served: Served, question: _Question, spec: Obj) -> list[Cause]:
+    about, path = question.resource_attributes, question.non_resource_attributes
     causes: list[Cause] = []
     if about is not None and path is not None:
         detail = "cannot be specified in combination with resourceAttributes"
-        causes.append(errors.invalid_value("spec.nonResourceAttributes", path, detail))
+        shown = spec["nonResourceAttributes"]
+        causes.append(errors.invalid_value("spec.nonResourceAttributes", shown, detail))
     if about is None and path is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         causes.append(errors.invalid_value("spec.resourceAttributes", None, detail))
-    if served.kind != SELF and not spec.get("user") and not spec.get("groups"):
+    if served.kind != SELF and not question.user and not question.groups:
         detail = "at least one of user or group must be specified"
         causes.append(errors.invalid_value("spec.user", "", detail))
     return causes
 
 
-def _asked(spec: Obj) -> Attributes:
-    if (path := spec.get("nonResourceAttributes")) is not None:
-        return Attributes(verb=path.get("verb", ""), path=path.get("path", ""))
-    about = spec["resourceAttributes"]
-    group, sub = about.get("group", ""), about.get("subresource", "")
-    resource = about.get("resource", "") + (f".{group}" if group else "") + (f"/{sub}" if sub else "")
+def _asked(question: _Question) -> Attributes:
+    if (path := question.non_resource_attributes) is not None:
+        return Attributes(verb=path.verb, path=path.path)
+    about = question.resource_attributes
+    assert about is not None
+    group = f".{about.group}" if about.group else ""
+    sub = f"/{about.subresource}" if about.subresource else ""
     return Attributes(
-        verb=about.get("verb", ""),
-        resource=resource,
-        namespace=about.get("namespace", ""),
-        name=about.get("name", ""),
+        verb=about.verb,
+        resource=f"{about.resource}{group}{sub}",
+        namespace=about.namespace,
+        name=about.name,
     )
 
 

@@ -68,15 +68,14 @@ class DefinitionStrategy(Strategy):
         }
 
     def misshapen(self, new: Obj) -> list[Cause]:
-        versions = (new.get("spec") or {}).get("versions") or ()
+        if causes := super().misshapen(new):
+            return causes
         schemas_of = (
             (version.get("schema") or {}).get("openAPIV3Schema")
-            for version in versions
-            if isinstance(version, dict)
+            for version in (new.get("spec") or {}).get("versions") or ()
         )
         found = (undecodable(schema, "spec.versions.schema.openAPIV3Schema") for schema in schemas_of)
-        problems = [Cause("", text, "") for texts in found for text in texts]
-        return super().misshapen(new) or problems
+        return [Cause("", text, "") for texts in found for text in texts]
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         return definition_causes(new, old)

@@ -7,11 +7,10 @@ from typing import Any
 
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
-from mco.apiserver.strategies import names
+from mco.apiserver.strategies.selectors import selector_causes
 from mco.apiserver.strategies.strategy import Obj
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def match_causes(match: Obj, field: str) -> Iterator[Cause]:
@@ -19,7 +18,7 @@ def match_causes(match: Obj, field: str) -> Iterator[Cause]:
     if policy is not None and policy not in ("Equivalent", "Exact"):
         yield errors.not_supported(f"{field}.matchPolicy", policy, ("Equivalent", "Exact"))
     for word in ("namespaceSelector", "objectSelector"):
-        yield from _selector(match.get(word) or {}, f"{field}.{word}")
+        yield from selector_causes(match.get(word) or {}, f"{field}.{word}")
     for word in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(match.get(word) or ()):
             yield from _rule(rule, f"{field}.{word}[{index}]")
@@ -57,21 +56,3 @@ def _resources(values: list[str], place: str) -> Iterator[Cause]:
     for index, value in enumerate(values):
         if not value:
             yield errors.required(f"{place}[{index}]")
-
-
-def _selector(selector: Obj, place: str) -> Iterator[Cause]:
-    for key, value in (selector.get("matchLabels") or {}).items():
-        problems = [(key, problem) for problem in names.qualified_name_errors(key)]
-        problems += [(value, problem) for problem in names.label_value_errors(value)]
-        for shown, problem in problems:
-            yield errors.invalid_value(f"{place}.matchLabels", shown, problem)
-    for index, one in enumerate(selector.get("matchExpressions") or ()):
-        where, operator = f"{place}.matchExpressions[{index}]", one.get("operator")
-        if operator not in _OPERATORS:
-            yield errors.invalid_value(f"{where}.operator", operator, "not a valid selector operator")
-        elif operator in ("In", "NotIn") and not one.get("values"):
-            detail = "must be specified when `operator` is 'In' or 'NotIn'"
-            yield errors.required(f"{where}.values", detail)
-        elif operator not in ("In", "NotIn") and one.get("values"):
-            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield errors.forbidden_field(f"{where}.values", detail)

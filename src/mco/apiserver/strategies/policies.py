@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mco.api.schema import Schema, atomic, free, int64, mapping, string, struct, timestamp
+from mco.api.schema import Schema, atomic, free, int64, string, struct, timestamp
 from mco.apiserver import errors
 from mco.apiserver.admission.policy import Known, compile_policy
 from mco.apiserver.cel.declared import is_identifier
@@ -13,16 +13,11 @@ from mco.apiserver.cel.environment import CompileError
 from mco.apiserver.errors import Cause
 from mco.apiserver.strategies import names
 from mco.apiserver.strategies.matches import match_causes
+from mco.apiserver.strategies.selectors import SELECTOR
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 
 _STRINGS = atomic(string())
 _EXPRESSION = {"name": string(), "expression": string()}
-_SELECTOR = struct(
-    {
-        "matchLabels": mapping(string()),
-        "matchExpressions": atomic(struct({"key": string(), "operator": string(), "values": _STRINGS})),
-    }
-)
 _RULES = atomic(
     struct(
         {
@@ -39,8 +34,8 @@ _MATCH = struct(
     {
         "excludeResourceRules": _RULES,
         "matchPolicy": string(),
-        "namespaceSelector": _SELECTOR,
-        "objectSelector": _SELECTOR,
+        "namespaceSelector": SELECTOR,
+        "objectSelector": SELECTOR,
         "resourceRules": _RULES,
     }
 )
@@ -85,7 +80,7 @@ _BINDING: Schema = struct(
                         "name": string(),
                         "namespace": string(),
                         "parameterNotFoundAction": string(),
-                        "selector": _SELECTOR,
+                        "selector": SELECTOR,
                     }
                 ),
                 "policyName": string(),

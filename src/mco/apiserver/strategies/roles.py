@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mco.api.schema import Schema, atomic, free, string, struct
+import msgspec
+
+from mco.api.meta.objects import LabelSelector
+from mco.api.meta.selectors import selector
+from mco.api.schema import Schema, atomic, string, struct
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
 from mco.apiserver.strategies import names
+from mco.apiserver.strategies.selectors import SELECTOR, selector_causes
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
+from mco.base.errors import MCOError
 
 _GROUP = "rbac.authorization.k8s.io"
 _STRINGS = atomic(string())
@@ -49,8 +55,26 @@ class RoleStrategy(_RoleStrategy):
 
 
 class ClusterRoleStrategy(_RoleStrategy):
-    schema = struct({"aggregationRule": free(), "rules": _RULES})
+    schema = struct({"aggregationRule": struct({"clusterRoleSelectors": atomic(SELECTOR)}), "rules": _RULES})
     namespaced = False
+
+    def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
+        causes = super().validate(new, old)
+        if new.get("aggregationRule") is None:
+            return causes
+        field = "aggregationRule.clusterRoleSelectors"
+        selectors = new["aggregationRule"].get("clusterRoleSelectors")
+        if not selectors:
+            detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            causes.append(errors.required(field, detail))
+        for index, wanted in enumerate(selectors or ()):
+            causes += selector_causes(wanted, f"{field}[{index}]")
+            try:
+                selector(msgspec.convert(wanted, LabelSelector))
+            except MCOError as error:
+                # The original shows what came of it: nothing.
+                causes.append(errors.invalid_value(f"{field}[{index}]", None, error.message))
+        return causes
 
 
 def _rule(rule: Obj, field: str, *, namespaced: bool) -> list[Cause]:
