@@ -57,17 +57,26 @@ async def until(client: Client, resource: Resource[T], holds: Callable[[Store[T]
 
 
 @pytest.fixture
-async def installed(server: RealServer, admin: Client, unscaled: Starter) -> None:
+async def installed(
+    server: RealServer, admin: Client, unscaled: Starter, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """What an operator makes of an empty cluster is there."""
     kind = f"controllerconfigs.{names.GROUP}"
     if kind in {definition.name for definition in (await admin.list(CUSTOM_RESOURCE_DEFINITIONS)).items}:
         return
-    installer = await unscaled.start(OPERATOR, server.kubeconfig, "--no-leader-elect")
-    await until(admin, CUSTOM_RESOURCE_DEFINITIONS, lambda store: kind in store)
-    await until(admin, CONTROLLER_CONFIGS, _completed)
-    await until(admin, MACHINE_CONFIG_POOLS, lambda store: names.WORKER in store)
-    installer.terminate()
-    assert await installer.ended() == 0
+    async with way(server, tmp_path_factory.mktemp("way")) as (line, _):
+        installer = await unscaled.start(OPERATOR, line.kubeconfig, "--no-leader-elect", *_machines(server))
+        await until(admin, CUSTOM_RESOURCE_DEFINITIONS, lambda store: kind in store)
+        await until(admin, CONTROLLER_CONFIGS, _completed)
+        await until(admin, MACHINE_CONFIG_POOLS, lambda store: names.WORKER in store)
+        installer.terminate()
+        assert await installer.ended() == 0
+        assert line.untied == []
+
+
+def _machines(server: RealServer) -> tuple[str, str]:
+    """How machines reach the API server, where the operator's own way is another."""
+    return f"--apiserver-url={server.url}", f"--ca={server.folder / 'ca.crt'}"
 
 
 def _completed(store: Store[Any]) -> bool:
@@ -109,7 +118,7 @@ async def test_an_operator_that_wakes_up_changes_nothing(
         labels = {f"{names.NODE_ROLE_PREFIX}{names.WORKER}": ""}
         await admin.create(NODES, {"metadata": {"name": name, "labels": labels}})
     async with way(server, tmp_path) as (line, _):
-        stale = await scaled.start(OPERATOR, line.kubeconfig)
+        stale = await scaled.start(OPERATOR, line.kubeconfig, *_machines(server))
         await reported(names.WORKER)
         line.hold(_patches(MACHINE_CONFIG_NODES, "n1"))
         await move("n1", True)
@@ -127,6 +136,7 @@ async def test_an_operator_that_wakes_up_changes_nothing(
         sent = len(line.writes)
         await _ended_by_its_lease(stale)
         assert line.writes[sent:] == []
+        assert line.untied == []
         assert (await admin.list(MACHINE_CONFIG_NODES)).items == before
 
 
@@ -161,6 +171,7 @@ async def test_controllers_that_wake_up_change_nothing(
         sent = len(line.writes)
         await _ended_by_its_lease(stale)
         assert line.writes[sent:] == []
+        assert line.untied == []
         assert await target() == wanted
 
 

@@ -22,11 +22,13 @@ class Write(NamedTuple):
 
 class Way:
     """`writes` are those that were passed on; Leases are left out, and Events: those tell what happened,
-    whoever leads now. `kubeconfig` leads through here."""
+    whoever leads now. `untied` are those among them that would hold whatever has happened since they were
+    decided on. `kubeconfig` leads through here."""
 
     def __init__(self, server: RealServer, folder: Path) -> None:
         self.kubeconfig = folder / "kubeconfig"
         self.writes: list[Write] = []
+        self.untied: list[str] = []
         self.held = asyncio.Event()
         self.renewed = asyncio.Event()
         self._passage = Passage(server)
@@ -60,10 +62,24 @@ class Way:
             return
         if "/leases/" in asked.path:
             self.renewed.set()
-        elif not asked.path.endswith("/events"):
+        elif "/events" not in asked.path:
+            if not _tied(asked):
+                self.untied.append(f"{asked.method} {asked.path} {asked.body.decode()}")
             self.writes.append(Write(asked.method, asked.path, status))
         if holds:
             self._gone.set()
+
+
+def _tied(asked: Asked) -> bool:
+    """Whether a write carries what it was decided on; what is created has a name that follows from it."""
+    body = asked.json()
+    if isinstance(body, list):
+        return any(step["op"] == "test" or step["path"] == "/metadata/resourceVersion" for step in body)
+    if asked.method == "DELETE":
+        return "resourceVersion" in body.get("preconditions", {})
+    if asked.method == "POST":
+        return bool(body["metadata"].get("name"))
+    return bool(body.get("metadata", {}).get("resourceVersion"))
 
 
 @contextlib.asynccontextmanager
