@@ -78,6 +78,12 @@ def finish(reporter: Reporter, node: str, config: str) -> None:
     reporter.event("Normal", "NodeDone", f"Setting node {node}, currentConfig {config} to Done")
 
 
+def refusal(reporter: Reporter, node: str, state: str, text: str) -> None:
+    """An update that was not begun."""
+    reporter.step(texts.refused(text))
+    failure(reporter, node, state, text)
+
+
 def failure(reporter: Reporter, node: str, state: str, text: str) -> None:
     """`state`: Degraded or Unreconcilable."""
     reporter.annotate({names.STATE: state, names.REASON: texts.cut(text)})

@@ -67,8 +67,10 @@ class Reporter:
         self._annotations.update(annotations)
 
     def step(self, step: plan.Step | None) -> None:
+        """The same step, staged before and not written yet, only moves: a node whose MachineConfigNode nobody
+        has made says the same again and again."""
         if step is not None:
-            self._steps.append(step)
+            self._steps = [*(staged for staged in self._steps if staged != step), step]
 
     def event(self, type_: str, reason: str, message: str) -> None:
         if self.node is not None:

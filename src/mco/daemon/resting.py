@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mco.api import names
 from mco.api.machineconfignode import CONFIG_UNKNOWN, UNITS_FAILED
 from mco.api.meta import conditions as cond
 from mco.base.errors import MCOError
 from mco.daemon import announce, observe, texts
 from mco.daemon.context import Context
+from mco.daemon.report import Reporter
 from mco.plan.node import steps
 from mco.plan.node.observation import Observation
 from mco.runtime.logging import Logger
 from mco.runtime.memory import give_back
 
 _log = Logger("mco.daemon.rest")
+
+Failure = Callable[[Reporter, str, str, str], None]
 
 
 class Resting:
@@ -54,14 +59,14 @@ class Resting:
         _log.info("done", config=step.config)
 
     async def refuse(self, step: steps.Refuse) -> None:
-        self._context.reporter.step(texts.refused(step.text))
         self._context.reporter.event_once("Warning", "FailedToReconcile", step.text)
-        await self._report_failure(names.STATE_UNRECONCILABLE, step.text)
+        await self._report_failure(names.STATE_UNRECONCILABLE, step.text, announce.refusal)
 
     async def degrade(self, step: steps.Degrade) -> None:
         if step.event:
             self._context.reporter.event_once("Warning", step.event, step.text)
-        await self._report_failure(names.STATE_DEGRADED, step.text)
+        said = announce.failure if step.prepared else announce.refusal
+        await self._report_failure(names.STATE_DEGRADED, step.text, said)
 
     async def degrade_for(self, error: MCOError) -> None:
         """Path and remedy belong to the reason: nobody else prints them."""
@@ -72,10 +77,10 @@ class Resting:
             text = f"{text} ({error.hint})"
         await self.degrade(steps.Degrade(text=text, because=type(error).__name__))
 
-    async def _report_failure(self, state: str, text: str) -> None:
+    async def _report_failure(self, state: str, text: str, announced: Failure) -> None:
         context = self._context
         _log.error("node cannot proceed", state=state, reason=text)
-        announce.failure(context.reporter, context.name, state, text)
+        announced(context.reporter, context.name, state, text)
         try:
             await context.reporter.flush()
         except MCOError as error:

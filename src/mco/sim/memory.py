@@ -19,7 +19,7 @@ from mco.kube.requests import Request
 from mco.kube.transport import Answer, Stream
 
 T = TypeVar("T", bound=Object)
-Follower = Callable[[Any, Any], None]
+Follower = Callable[[Any, Any], object]
 
 
 class Memory:

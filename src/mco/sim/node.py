@@ -187,10 +187,14 @@ class SimulatedNode:
                 await reporter.flush()
                 await self._pause(None)
             case steps.Refuse(text=text):
-                await self._give_up(names.STATE_UNRECONCILABLE, text)
-            case steps.Degrade(text=text):
-                await self._give_up(names.STATE_DEGRADED, text)
+                announce.refusal(reporter, self.name, names.STATE_UNRECONCILABLE, text)
+                await self._rest()
+            case steps.Degrade(text=text, prepared=prepared):
+                said = announce.failure if prepared else announce.refusal
+                said(reporter, self.name, names.STATE_DEGRADED, text)
+                await self._rest()
             case steps.Wait(seconds=seconds):
+                announce.rebooted(reporter, seen)
                 await reporter.flush()
                 await self._pause(seconds)
             case steps.Verify(config=config):
@@ -262,10 +266,10 @@ class SimulatedNode:
 
     async def _fail(self, config: str) -> None:
         self._failed[config] = self._failed.get(config, 0) + 1
-        await self._give_up(names.STATE_DEGRADED, self.script.reason)
+        announce.failure(self._reporter, self.name, names.STATE_DEGRADED, self.script.reason)
+        await self._rest()
 
-    async def _give_up(self, state: str, text: str) -> None:
-        announce.failure(self._reporter, self.name, state, text)
+    async def _rest(self) -> None:
         await self._reporter.flush()
         await self._pause(self.script.retry)
         self._verified = None

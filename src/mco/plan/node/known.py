@@ -38,6 +38,4 @@ def lost_config(seen: Observation, text: str) -> AnyStep:
 
 def drifted(config: str, findings: tuple[Finding, ...], event: str) -> AnyStep:
     text = f"unexpected on-disk state validating against {config}: {findings[0].message}"
-    return steps.Degrade(
-        text=text, event=event, findings=findings, because=f"the machine is not what {config} says"
-    )
+    return steps.Degrade(text=text, event=event, because=f"the machine is not what {config} says")

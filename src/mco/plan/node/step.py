@@ -199,7 +199,7 @@ def _refused(wrong: tuple[InvalidInput, ...]) -> AnyStep:
     first = wrong[0]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     text = f"{first.subject} {first.path}: {first}{more}; {first.hint}"
-    return steps.Degrade(text=text, because="the config cannot be written as it stands")
+    return steps.Degrade(text=text, prepared=False, because="the config cannot be written as it stands")
 
 
 def _decided(seen: Observation, old: target.Target, new: target.Target) -> AnyStep:
@@ -209,7 +209,8 @@ def _decided(seen: Observation, old: target.Target, new: target.Target) -> AnySt
     try:
         effect = disruption.in_cluster(old, new, changes, seen.policies)
     except InvalidInput as error:
-        return steps.Degrade(text=str(error), because="the effect of the change cannot be judged")
+        why = "the effect of the change cannot be judged"
+        return steps.Degrade(text=str(error), prepared=False, because=why)
     plan = UpdatePlan(
         old=old,
         new=new,
@@ -225,6 +226,7 @@ def _policies(seen: Observation) -> AnyStep:
         return steps.Degrade(
             text="node disruption policies are not ready: the status of MachineConfiguration cluster "
             "is not of its present generation",
+            prepared=False,
             because="what the change does to the node depends on them",
         )
     return steps.FetchPolicies(because="what the change does to the node depends on the policies")

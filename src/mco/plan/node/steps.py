@@ -10,7 +10,6 @@ from mco.plan.node.actions import AnyAction
 from mco.plan.node.diff import Changes
 from mco.plan.node.disruption import Disruption
 from mco.plan.node.target import Target
-from mco.plan.node.verify import Finding
 
 
 class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,11 +119,12 @@ class Refuse(Step, frozen=True, kw_only=True):
 
 
 class Degrade(Step, frozen=True, kw_only=True):
-    """Something is wrong; try again later. `event` is the reason of the event to send, or nothing."""
+    """Something is wrong; try again later. `event` is the reason of the event to send, or nothing.
+    `prepared` False: the update was not begun, because nobody can tell what it would do."""
 
     text: str
     event: str = ""
-    findings: tuple[Finding, ...] = ()
+    prepared: bool = True
 
 
 AnyStep = (

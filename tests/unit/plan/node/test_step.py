@@ -198,6 +198,7 @@ class TestPolicies:
     def test_are_not_waited_for_for_ever(self) -> None:
         step = degraded(seen(desired=B, verified=A, policies=None, policies_waited=121.0))
         assert "node disruption policies are not ready" in step.text
+        assert not step.prepared, "nobody knows what the update would do"
 
     def test_decide_about_the_drain(self) -> None:
         policies = DisruptionPolicies()
