@@ -1,7 +1,8 @@
 """Who joined with which token, and who was refused, as Events of the pool (design.md 6).
 
 Only decisions about identities become Events: a machine without a token is in the log alone. Refusals can be
-caused by anybody who reaches the port, so only so many of them a minute reach the API server.
+caused by anybody who reaches the port, and a machine that cannot join asks again for ever; so only so many of
+each a minute reach the API server. The log has them all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from mco.runtime.clock import Clock
 SERVED, REFUSED = "MachineConfigServed", "MachineConfigRefused"
 COMPONENT = "machineconfigserver"
 _WINDOW = 60.0
-_REFUSALS_PER_WINDOW = 30
+_PER_WINDOW = {SERVED: 600, REFUSED: 30}
 
 
 class EventAudit:
@@ -27,10 +28,10 @@ class EventAudit:
         self._clock = clock
         self._window = float("-inf")
         self._said: set[tuple[str, ...]] = set()
-        self._refusals = 0
+        self._counts = dict.fromkeys(_PER_WINDOW, 0)
 
     def served(self, request: Request, pool: str, config: str, admission: Admission) -> None:
-        if not admission.token_id or self._repeated(SERVED, pool, config, admission.token_id):
+        if not admission.token_id or not self._news(SERVED, pool, config, admission.token_id):
             return
         machine = (
             f"machine {admission.machine}" if admission.machine else f"a machine at {_host(request.peer)}"
@@ -40,25 +41,24 @@ class EventAudit:
 
     def refused(self, request: Request, pool: str, refusal: Refused) -> None:
         host = _host(request.peer)
-        if self._repeated(REFUSED, pool, host, refusal.token_id, refusal.message):
-            return
-        self._refusals += 1
-        if self._refusals > _REFUSALS_PER_WINDOW:
+        if not self._news(REFUSED, pool, host, refusal.token_id, refusal.message):
             return
         with_token = f" with join token {refusal.token_id}" if refusal.token_id else ""
         message = f"a machine at {host}{with_token} was refused: {refusal.message}"
         self._events.event(_pool(pool), WARNING, REFUSED, message)
 
-    def _repeated(self, *what: str) -> bool:
+    def _news(self, reason: str, *what: str) -> bool:
+        """Whether this has not been said in this window, and there is room for it."""
         now = self._clock.monotonic()
         if now - self._window >= _WINDOW:
             self._window = now
             self._said.clear()
-            self._refusals = 0
-        if what in self._said:
-            return True
-        self._said.add(what)
-        return False
+            self._counts = dict.fromkeys(_PER_WINDOW, 0)
+        if (reason, *what) in self._said or self._counts[reason] >= _PER_WINDOW[reason]:
+            return False
+        self._said.add((reason, *what))
+        self._counts[reason] += 1
+        return True
 
 
 def _pool(name: str) -> ObjectReference:
