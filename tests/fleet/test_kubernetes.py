@@ -135,7 +135,7 @@ def _rollout(cluster: Cluster) -> None:
     pods, boot_ids = cluster.pods(), cluster.boot_ids()
     cluster.kubectl("apply", f"--filename={EXAMPLES / 'rollout/70-kernel-argument.yaml'}")
 
-    cluster.until(lambda: "budget app allows 0 disruptions" in cluster.kubectl("get", "mcn", "-o", "yaml"))
+    cluster.until(lambda: "budget app allows 0 disruptions" in cluster.kubectl("get", "mcn", "-o", "json"))
     assert cluster.pods() == pods
     assert cluster.boot_ids() == boot_ids
     cluster.kubectl("patch", "pdb", "app", "--type=merge", '--patch={"spec":{"minAvailable":1}}')
