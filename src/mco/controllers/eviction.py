@@ -61,17 +61,15 @@ class Evictions:
         return True
 
     async def _evict(self, pod: Pod) -> APIError | None:
-        """None when the pod goes, is gone, or is not the one that was looked at: the next look finds out."""
+        """None when the pod goes, is gone, or is not the one that was looked at: the next look finds out.
+
+        Not tied to the pod's version, which says nothing about whether its node shall be emptied: a server
+        that refuses for its sake has already counted the disruption against the budget, for two minutes."""
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": pod.name, "namespace": pod.metadata.namespace},
-            "deleteOptions": {
-                "preconditions": {
-                    "uid": pod.metadata.uid,
-                    "resourceVersion": pod.metadata.resource_version,
-                }
-            },
+            "deleteOptions": {"preconditions": {"uid": pod.metadata.uid}},
         }
         path = resources.PODS.path(pod.name, namespace=pod.metadata.namespace, subresource="eviction")
         try:
