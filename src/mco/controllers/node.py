@@ -111,6 +111,8 @@ class NodeController:
             )
         plan = await self._pass(masters, _halt("arbiter", self._unavailable(names.ARBITER)))
         if plan is None:
+            # A master that comes back may be all that the arbiters of paused masters wait for.
+            await self._arbiters(arbiters)
             return
         busy = sorted({*self._unavailable(names.MASTER), *plan.candidates})
         await self._pass(arbiters, _halt("master", busy))

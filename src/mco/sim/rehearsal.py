@@ -120,10 +120,7 @@ class _Stage:
         except TimeoutError:
             pass
         finally:
-            tasks = [*lives, *self._draining]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _end([*lives, *self._draining])
         return Rehearsal(
             seconds=seconds,
             away=self._most_away,
@@ -178,3 +175,12 @@ class _Stage:
         finally:
             self._memory.leave(NODES, node.name, node.saw_node)
             self._memory.leave(MACHINE_CONFIG_NODES, node.name, node.saw_report)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Raises what one of them failed with."""
+    for task in tasks:
+        task.cancel()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(result, Exception):
+            raise result
