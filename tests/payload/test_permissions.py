@@ -14,8 +14,10 @@ import msgspec
 import pytest
 
 from mco.api import names
+from mco.base.errors import InvalidInput
 from mco.host.fake.machine import FakeMachine
 from mco.kube.client import Client
+from mco.kube.requests import PatchKind
 from mco.payload.image import NAME as IMAGE
 from mco.payload.situation import body_of
 from mco.payload.source.metadata import CONTROLLER, DAEMON, OPERATOR, SERVER
@@ -72,6 +74,7 @@ def test_nobody_is_refused(seen: list[audit.Request]) -> None:
 OPENSHIFT = "only in OpenShift"
 REPAIR = "when somebody changed it"
 OTHER_LEADER = "while another one leads"
+AT_ONCE = "when two wrote at the same time"
 ANYBODY = {
     "use securitycontextconstraints": OPENSHIFT,
     f"patch events in {names.NAMESPACE}": "when something happens again",
@@ -120,10 +123,12 @@ UNUSED = {
         "get daemonsets": "a Pod of one is on the node",
         "list poddisruptionbudgets": "an eviction is refused",
         "get machineconfigs": "what the cache does not have yet",
+        "get machineconfignodes": AT_ONCE,
+        "get machineconfigpools": AT_ONCE,
         "patch machineconfigs": REPAIR,
         "watch schedulers": OPENSHIFT,
     },
-    DAEMON: ANYBODY,
+    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE},
     SERVER: ANYBODY
     | {
         f"create events in {names.NAMESPACE}": "a machine shows a join token",
@@ -140,6 +145,20 @@ def test_nobody_is_given_what_it_does_not_use(seen: list[audit.Request], grants:
 @pytest.mark.parametrize("grants", GRANTS, ids=lambda grants: grants.component)
 def test_a_reason_is_for_something_that_is_granted(grants: Grants) -> None:
     assert set(UNUSED[grants.component]) - set(audit.unused(grants, [])) == set()
+
+
+@pytest.mark.usefixtures("seen")
+def test_a_daemon_changes_no_other_node(cluster: Cluster) -> None:
+    """Its ServiceAccount may change any, and runs everywhere."""
+    cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "other"}})
+    body = {"metadata": {"annotations": {names.DESIRED_DRAIN: "uncordon-x"}}}
+    path = "/api/v1/nodes/other"
+
+    async def change(client: Client) -> None:
+        await client.request("PATCH", path, body=body, content_type=PatchKind.MERGE)
+
+    with pytest.raises(InvalidInput, match="may only change its own node, not other"):
+        cluster.ask(change, cluster.folder / f"{DAEMON}.kubeconfig")
 
 
 @contextlib.contextmanager

@@ -82,6 +82,15 @@ _BOOT_IMAGES = "object.spec.managedBootImages"
 _PLATFORM = "params.status.platformStatus.type"
 _INFRASTRUCTURE = Parameter(_CONFIG_API, "Infrastructure", "cluster")
 _CLAIMS = "request.userInfo.extra"
+_DAEMONS = (
+    "check-only-machine-config-daemon-requests",
+    f"request.userInfo.username == '{_ACCOUNT}machine-config-daemon'",
+)
+_CLAIMED = Check(
+    f"has({_CLAIMS}) && '{_NODE_CLAIM}' in {_CLAIMS}",
+    f'this user must have a "{_NODE_CLAIM}" claim',
+)
+_OWN = f"object.metadata.name == {_CLAIMS}['{_NODE_CLAIM}'][0]"
 _IN_USE = Parameter("v1", "ConfigMap", names.IN_USE_MAP, names.NAMESPACE, required=False)
 _ANNOTATIONS = "oldObject.metadata.annotations"
 
@@ -166,21 +175,28 @@ POLICIES = (
         name="mcn-guards",
         group=names.GROUP,
         resources=("machineconfignodes", "machineconfignodes/status"),
-        only=(
-            (
-                "check-only-machine-config-daemon-requests",
-                f"request.userInfo.username == '{_ACCOUNT}machine-config-daemon'",
-            ),
-        ),
+        only=(_DAEMONS,),
         checks=(
+            _CLAIMED,
             Check(
-                f"has({_CLAIMS}) && '{_NODE_CLAIM}' in {_CLAIMS}",
-                f'this user must have a "{_NODE_CLAIM}" claim',
-            ),
-            Check(
-                f"object.metadata.name == {_CLAIMS}['{_NODE_CLAIM}'][0]",
+                _OWN,
                 text_of="'updates to MCN ' + object.metadata.name + "
                 '" can only be done from the MCN\'s owner node"',
+            ),
+        ),
+    ),
+    # Not the original's, whose daemon writes to its Node as the kubelet.
+    Policy(
+        name="node-guards",
+        group="",
+        resources=("nodes",),
+        operations=("UPDATE",),
+        only=(_DAEMONS,),
+        checks=(
+            _CLAIMED,
+            Check(
+                _OWN,
+                text_of="'a machine config daemon may only change its own node, not ' + object.metadata.name",
             ),
         ),
     ),
