@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.story.world import World, file, kernel_argument, pool, told
+from tests.story.objects import file, kernel_argument, pool
+from tests.story.product import told
+from tests.story.world import World
 
 
 def test_a_change_from_creation_to_report(tmp_path: Path) -> None:

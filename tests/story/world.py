@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator, Callable, Collection
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,70 +17,29 @@ from mco.api import bootstraptokens, names, resources
 from mco.api.core import Node
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
-from mco.apiserver.server import Running, Settings, running
 from mco.base.errors import HostError
-from mco.configserver.cluster import Access
-from mco.configserver.process import Listeners, run_cluster
+from mco.configserver.cluster import chosen_config
 from mco.configserver.tokens import new_token
-from mco.controllers.process import Controllers, Pace
 from mco.daemon import firstboot
+from mco.daemon.configs import name_of
 from mco.daemon.provision import provision
 from mco.fleet.apply import apply
 from mco.fleet.folders import fetch
 from mco.host.fake import FakeMachine
 from mco.ignition.parse import parse_and_convert
 from mco.kube.client import Client
-from mco.kube.config import load
 from mco.kube.informer import Informer
 from mco.lab.firstboot import Source
-from mco.operator import process
-from mco.operator.install import install
-from mco.operator.objects import Installation
-from mco.pki import authority as pki
-from mco.pki import files
+from mco.pki import kubeconfig
 from mco.pki.authority import Authority
+from mco.plan.node import observation
 from mco.plan.pool import nodes as state
-from mco.runtime import version, virtual
 from mco.runtime.virtual import VirtualClock
 from tests.daemon.machine import Machine
 
-ROLE = names.ROLE_LABEL
 PATIENCE = 3600.0
 """Virtual seconds."""
 _REQUESTS = 60
-
-
-def machine_config(name: str, role: str = "worker", **spec: Any) -> dict[str, Any]:
-    document = {"ignition": {"version": "3.2.0"}} | spec.pop("ignition", {})
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": "MachineConfig",
-        "metadata": {"name": name, "labels": {ROLE: role}},
-        "spec": {"config": document} | spec,
-    }
-
-
-def file(name: str, path: str, text: str, role: str = "worker") -> dict[str, Any]:
-    entry = {"path": path, "mode": 420, "contents": {"source": f"data:,{text}"}}
-    return machine_config(name, role, ignition={"storage": {"files": [entry]}})
-
-
-def kernel_argument(name: str, argument: str) -> dict[str, Any]:
-    return machine_config(name, kernelArguments=[argument])
-
-
-def pool(name: str) -> dict[str, Any]:
-    """A custom pool: the workers' MachineConfigs and its own."""
-    roles = {"key": ROLE, "operator": "In", "values": ["worker", name]}
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": "MachineConfigPool",
-        "metadata": {"name": name},
-        "spec": {
-            "machineConfigSelector": {"matchExpressions": [roles]},
-            "nodeSelector": {"matchLabels": {f"{names.NODE_ROLE_PREFIX}{name}": ""}},
-        },
-    }
 
 
 class StoryMachine(Machine):
@@ -90,20 +49,27 @@ class StoryMachine(Machine):
         return self.root.exists(path)
 
     @property
+    def served(self) -> str:
+        """The name of the config that it was served at first boot."""
+        return name_of(self.root.read_optional(names.SERVED_CONFIG_FILE))
+
+    @property
     def kernel_arguments(self) -> tuple[str, ...]:
         return self.machine.host.kernel.running()
 
 
 class World:
-    """`most_away` is how many nodes were on their way to another config at the same time, at most."""
+    """`most_away` is how many nodes were on their way to another config at the same time, at most;
+    `ever_degraded` names the nodes that were degraded at any time."""
 
     def __init__(
-        self, folder: Path, client: Client, clock: VirtualClock, signer: Authority, port: int
+        self, folder: Path, client: Client, clock: VirtualClock, signer: Authority, api: str, port: int
     ) -> None:
         self._client = client
         self._clock = clock
         self._folder = folder
         self._signer = signer
+        self._api = api
         self._port = port
         self._changed = asyncio.Event()
         self._machines: dict[str, StoryMachine] = {}
@@ -112,6 +78,7 @@ class World:
         self._pools.add_handler(lambda *_: self._changed.set())
         self._nodes.add_handler(lambda *_: self._node_changed())
         self.most_away = 0
+        self.ever_degraded: set[str] = set()
 
     async def follow(self) -> None:
         """Keeps what a person sees up to date, until cancelled."""
@@ -120,6 +87,8 @@ class World:
     def _node_changed(self) -> None:
         away = [n for n in self._nodes.store.values() if state.current(n) != state.desired(n)]
         self.most_away = max(self.most_away, len(away))
+        failing = (n.name for n in self._nodes.store.values() if observation.view(n).failing)
+        self.ever_degraded.update(failing)
         self._changed.set()
 
     # What a person does
@@ -145,19 +114,44 @@ class World:
         """New machines come in with tokens of the pool and become what it says; its config is returned."""
         await self._until(lambda: bool(self.pool(pool).status.configuration.name), f"{pool} is served")
         for name in machines:
-            self._machines[name] = await self._first_boot(name, pool)
-            await self._machines[name].start()
+            await self.provision(name, pool)
+        await self.start(*machines)
         return await self.updated(pool)
 
-    async def _first_boot(self, name: str, pool: str) -> StoryMachine:
-        token = new_token(pool, self._clock.now(), timedelta(hours=1), machine=name)
-        secret = bootstraptokens.to_secret(token)
-        await self._client.create(resources.SECRETS, secret, namespace=bootstraptokens.NAMESPACE)
+    async def provision(self, machine: str, pool: str) -> None:
+        """A new machine asks the config server and does its first boot; its daemon has not started yet."""
+        token = await self._token(machine, pool)
         source = Source(
             url=f"https://127.0.0.1:{self._port}/config/{pool}",
             ca=self._signer.certificate_pem,
-            headers={"Authorization": f"Bearer {token.text}"},
+            headers={"Authorization": f"Bearer {token}"},
         )
+        await self.install(machine, source)
+
+    async def install(self, machine: str, source: Source) -> None:
+        """The same, from another config server than the cluster's."""
+        self._machines[machine] = await self._first_boot(machine, source)
+
+    async def join_kubeconfig(self, machine: str, pool: str) -> bytes:
+        """What lets a new machine in, for whoever serves it."""
+        token = await self._token(machine, pool)
+        return kubeconfig.with_token(self._api, self._signer.certificate_pem, "kubelet", token)
+
+    async def start(self, *machines: str) -> None:
+        for name in machines:
+            await self._machines[name].start()
+
+    async def passes(self, seconds: float) -> None:
+        """Virtual time, in which everything that can happen happens."""
+        await self._clock.sleep(seconds)
+
+    async def _token(self, machine: str, pool: str) -> str:
+        token = new_token(pool, self._clock.now(), timedelta(hours=1), machine=machine)
+        secret = bootstraptokens.to_secret(token)
+        await self._client.create(resources.SECRETS, secret, namespace=bootstraptokens.NAMESPACE)
+        return token.text
+
+    async def _first_boot(self, name: str, source: Source) -> StoryMachine:
         config = parse_and_convert(await self._fetched(source))
         folder = self._folder / name
         FakeMachine.create(folder, hostname=name).close()
@@ -186,9 +180,26 @@ class World:
     def pool(self, name: str) -> MachineConfigPool:
         return self._pools.store.get(name) or MachineConfigPool()
 
+    async def rendered(self, pool: str, *, made_of: Collection[str]) -> str:
+        """Waits until new machines are meant to get the config of these MachineConfigs; its name."""
+
+        def holds() -> bool:
+            found = self.pool(pool)
+            sources = {source.name for source in found.spec.configuration.source or ()}
+            return set(made_of) == sources and chosen_config(found) == found.spec.configuration.name
+
+        await self._until(holds, f"{pool} rendered from {sorted(made_of)}")
+        return self.pool(pool).spec.configuration.name
+
     def current_config(self, node: str) -> str:
         found = self._nodes.store.get(node)
         return state.current(found) if found else ""
+
+    async def condition(self, node: str, type_: str) -> tuple[str, str]:
+        """Status and message of a condition of the node's MachineConfigNode; empty when it is not there."""
+        report = await self._client.get(resources.MACHINE_CONFIG_NODES, node)
+        found = cond.find(report.status.conditions, type_)
+        return (found.status, found.message) if found else ("", "")
 
     def roles(self, node: str) -> set[str]:
         found = self._nodes.store.get(node)
@@ -243,68 +254,3 @@ class World:
         for machine in self.machines:
             await machine.stop()
             machine.machine.close()
-
-
-@contextlib.asynccontextmanager
-async def world(folder: Path) -> AsyncIterator[World]:
-    # It begins now: the TLS library looks at the real clock.
-    clock = VirtualClock(datetime.now(UTC))
-    data = folder / "api"
-    async with running(Settings(data_dir=data)) as api, Client(load(api.kubeconfig)) as client:
-        signer = pki.load(data / "ca.crt", data / "ca.key")
-        installation = Installation(
-            server=api.url, ca=signer.certificate_pem, version="0.1.0", commit=version.commit()
-        )
-        controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
-        port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        await install(client, installation)
-        async with _running(
-            process.run(client, installation, clock),
-            *(part() for part in controllers.parts.values()),
-            _config_server(folder, api, signer, clock, port),
-        ):
-            made = World(folder, client, clock, signer, await port)
-            async with _running(made.follow()):
-                try:
-                    yield made
-                finally:
-                    await made.end()
-        await controllers.close()
-
-
-async def _config_server(
-    folder: Path, api: Running, signer: Authority, clock: VirtualClock, port: asyncio.Future[int]
-) -> None:
-    pair = signer.server("config-server", ("127.0.0.1",), clock.now())
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    files.write(certificate, pair.certificate)
-    files.write(key, pair.key)
-    await run_cluster(
-        load(api.kubeconfig),
-        Access(server=api.url, authorities=signer.certificate_pem),
-        Listeners(certificate=certificate, key=key, bind="127.0.0.1", secure_port=0, grace=1.0),
-        require_token=True,
-        started=lambda listening: port.set_result(listening.secure),
-        signals=False,
-    )
-
-
-@contextlib.asynccontextmanager
-async def _running(*parts: Awaitable[None]) -> AsyncIterator[None]:
-    tasks = [asyncio.ensure_future(part) for part in parts]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def told(folder: Path, story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
-    """Runs a story in virtual time."""
-
-    async def tell() -> None:
-        async with world(folder) as made:
-            await story(made)
-
-    virtual.run(tell())
