@@ -15,6 +15,7 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 GROUP = "policies.example.com"
 BY_NAME = {policy.name: policy for policy in POLICIES}
 PLURALS = {
+    "MachineConfig": "machineconfigs",
     "MachineConfigPool": "machineconfigpools",
     "MachineConfigNode": "machineconfignodes",
     "MachineConfiguration": "machineconfigurations",
@@ -61,7 +62,7 @@ def creation_of(api: Api, body: Body) -> Attempt:
 async def put_in_force(api: Api, policy: Policy, denied: Attempt) -> str:
     """Puts the policy in force for our group; the text with which it denies that request."""
     parameter = policy.parameter
-    if parameter is not None:
+    if parameter is not None and parameter.required:
         parameter = msgspec.structs.replace(parameter, api_version=f"{GROUP}/v1")
     group = policy.group if policy.namespaced else GROUP
     policy = msgspec.structs.replace(policy, group=group, parameter=parameter)

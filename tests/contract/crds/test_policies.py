@@ -226,6 +226,36 @@ async def test_a_release_in_use_stays(api: Api) -> None:
     await api.delete(path_of("ClusterVersion", "version"))
 
 
+async def test_a_rendered_config_in_use_stays(api: Api) -> None:
+    policy = BY_NAME["rendered-config-deletion-guard"]
+    maps = f"/api/v1/namespaces/{names.NAMESPACE}/configmaps"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.NAMESPACE}}
+    await api.post("/api/v1/namespaces", namespace)
+    marks = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names.IN_USE_MAP}}
+    await api.create(maps, marks | {"data": {"rendered-worker-1": "nodes w1 and w2"}})
+    for name in ("rendered-worker-1", "rendered-worker-2"):
+        await api.create(path_of("MachineConfig"), an_object("MachineConfig", name))
+    used = path_of("MachineConfig", "rendered-worker-1")
+    text = await put_in_force(api, policy, lambda: api.delete(used, dryRun="All"))
+    assert "MachineConfig rendered-worker-1 is in use by nodes w1 and w2; to delete it all the same" in text
+    assert (await api.delete(path_of("MachineConfig", "rendered-worker-2"))).status == 200
+    await api.patch(used, {"metadata": {"annotations": {"a": "b"}}})
+    assert (await api.delete(used, dryRun="All")).status == 422
+    await api.patch(used, {"metadata": {"annotations": {names.ALLOW_DELETION: ""}}})
+    assert (await api.delete(used, dryRun="All")).status == 200
+    await api.patch(used, {"metadata": {"annotations": {names.ALLOW_DELETION: None}}})
+    for change in ({"data": None}, None):
+        if change is None:
+            await api.delete(f"{maps}/{names.IN_USE_MAP}")
+        else:
+            await api.patch(f"{maps}/{names.IN_USE_MAP}", change)
+        async with asyncio.timeout(30):
+            while (await api.delete(used, dryRun="All")).status != 200:
+                pass
+    await take_back(api, policy.name)
+    await api.delete(used)
+
+
 async def test_network_policies_are_protected(endpoint: Endpoint, api: Api) -> None:
     networks = f"/apis/networking.k8s.io/v1/namespaces/{names.NAMESPACE}/networkpolicies"
     labels = {"kubernetes.io/metadata.name": names.NAMESPACE}

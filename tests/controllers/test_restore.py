@@ -1,0 +1,141 @@
+"""Rendered configs that somebody deleted or edited are made again as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mco.api import names, resources
+from mco.apiserver.server import Settings, running
+from mco.controllers.process import Controllers, Pace
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.kube.errors import NotFoundError
+from mco.runtime.clock import SystemClock
+from tests.controllers.scene import POOL, Scene, scene
+from tests.installed import installed
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Scene]:
+    async with scene(tmp_path) as made:
+        await made.input("one")
+        await made.rendered()
+        await made.look()
+        yield made
+
+
+async def test_a_deleted_config_is_back_with_the_same_bytes(stage: Scene) -> None:
+    target = await stage.target()
+    before = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    await stage.delete(target)
+    await stage.look()
+    after = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert after.metadata.uid != before.metadata.uid
+    assert bytes(after.spec.config) == bytes(before.spec.config)
+    assert after.metadata.owner_references == before.metadata.owner_references
+    assert after.metadata.annotations == before.metadata.annotations
+
+
+async def test_a_config_that_only_a_node_needs_is_back_when_its_inputs_are(stage: Scene) -> None:
+    old = await stage.target()
+    await stage.register("w1", old)
+    await stage.input("two")
+    await stage.render.reconcile(POOL)
+    assert await stage.target() == old
+    await stage.look()
+    await stage.delete(old)
+    await stage.look()
+    assert not await stage.exists(old)
+    assert stage.events.all[-1] == (
+        f"MachineConfigPool/{POOL}",
+        "RenderedConfigLost",
+        f"{old} is gone, needed by pool {POOL}, node w1, and its MachineConfigs have changed",
+    )
+
+
+async def test_what_nobody_needs_stays_away(stage: Scene) -> None:
+    old = await stage.target()
+    await stage.input("two")
+    await stage.rendered()
+    await stage.input("one")
+    await stage.look()
+    await stage.delete(old)
+    await stage.look()
+    assert not await stage.exists(old)
+    assert "RenderedConfigLost" not in stage.events.reasons()
+
+
+async def test_an_edited_config_is_put_right_and_that_is_told(stage: Scene) -> None:
+    target = await stage.target()
+    before = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    spec = {"kernelArguments": ["evil"], "config": {"storage": None}}
+    await stage.client.patch(resources.MACHINE_CONFIGS, target, {"spec": spec})
+    await stage.look()
+    after = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert after.spec == before.spec
+    text = f"{target} was changed by somebody else, and is put back as it was rendered"
+    assert stage.events.all[-1] == (f"MachineConfig/{target}", "RenderedConfigRepaired", text)
+    await stage.look()
+    assert stage.events.reasons().count("RenderedConfigRepaired") == 1
+
+
+async def test_an_orphan_is_owned_again_and_never_deleted(stage: Scene) -> None:
+    """The report's side bug was a malformed patch of just this list."""
+    target = await stage.target()
+    before = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    await stage.client.patch(resources.MACHINE_CONFIGS, target, {"metadata": {"ownerReferences": None}})
+    await stage.look()
+    after = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert after.metadata.uid == before.metadata.uid
+    assert after.metadata.owner_references == before.metadata.owner_references
+
+
+async def test_a_config_is_back_before_its_inputs_have_settled(tmp_path: Path) -> None:
+    async with running(Settings(data_dir=tmp_path / "api")) as api, Client(load(api.kubeconfig)) as client:
+        await installed(client)
+        body = {"metadata": {"name": "00-worker", "labels": {names.ROLE_LABEL: POOL}}}
+        spec = {"config": {"ignition": {"version": "3.5.0"}}}
+        await client.create(resources.MACHINE_CONFIGS, body | {"spec": spec})
+        async with controllers(client, settle=0.0):
+            target = await until_rendered(client)
+        async with controllers(client, settle=36000.0):
+            before = await client.get(resources.MACHINE_CONFIGS, target)
+            await client.delete(resources.MACHINE_CONFIGS, target)
+            async with asyncio.timeout(60):
+                while not (uid := await uid_of(client, target)):
+                    pass
+            assert uid != before.metadata.uid
+
+
+@contextlib.asynccontextmanager
+async def controllers(client: Client, settle: float) -> AsyncIterator[None]:
+    made = Controllers(client, SystemClock(), pace=Pace(settle=settle))
+    tasks = [asyncio.ensure_future(part()) for part in made.parts.values()]
+    try:
+        await made.caches.synced()
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await made.close()
+
+
+async def until_rendered(client: Client) -> str:
+    async with asyncio.timeout(60):
+        while True:
+            pool = await client.get(resources.MACHINE_CONFIG_POOLS, POOL)
+            if pool.spec.configuration.name:
+                return pool.spec.configuration.name
+
+
+async def uid_of(client: Client, config: str) -> str:
+    try:
+        return (await client.get(resources.MACHINE_CONFIGS, config)).metadata.uid
+    except NotFoundError:
+        return ""
