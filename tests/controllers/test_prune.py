@@ -131,6 +131,20 @@ async def test_a_config_that_came_into_use_after_the_decision_stays(stage: Scene
     assert set(await stage.configs()) == {made[0], *made[2:]}
 
 
+async def test_nothing_is_written_over_what_the_cache_has_not_heard_of(stage: Scene) -> None:
+    """A leader that was stopped decides on what it knew."""
+    made = await history(stage, 2)
+    await stage.look()
+    labels = {"metadata": {"labels": {"changed": "meanwhile"}}}
+    await stage.client.patch(resources.MACHINE_CONFIG_POOLS, POOL, labels)
+    again = await stage.prune.reconcile(ALL)
+    assert again is not None and again < 1
+    assert await stage.active() == {}
+    await stage.look()
+    await stage.prune.reconcile(ALL)
+    assert made[1] in await stage.active()
+
+
 async def test_two_collectors_do_not_mind_each_other(stage: Scene) -> None:
     made = await history(stage, 30)
     stage.clock.seconds += DAY
