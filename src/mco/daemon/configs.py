@@ -113,8 +113,18 @@ class Configs:
         for place in places:
             raw = self._root.read_optional(place)
             if raw is not None and name_of(raw) == name:
-                return raw
+                if _is_whole(raw):
+                    return raw
+                _log.warning("a copy of a config is damaged and not used", config=name, path=place)
         return None
+
+
+def _is_whole(raw: bytes) -> bool:
+    try:
+        msgspec.json.decode(raw, type=MachineConfig)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def _path(name: str) -> str:
