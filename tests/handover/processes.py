@@ -68,6 +68,12 @@ class Running:
     def has_said(self, message: str) -> bool:
         return any(line["message"] == message for _, line in self.lines)
 
+    def handles(self, number: signal.Signals) -> bool:
+        """Whether it has a handler for that signal."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+        return bool(int(caught, 16) >> (number - 1) & 1)
+
     def terminate(self) -> float:
         """SIGTERM; when."""
         return self._signal(signal.SIGTERM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,14 @@ async def test_a_release_that_is_refused(
         await standby.said(LEADS)
         because = next(line["because"] for _, line in standby.lines if line["message"] == LEADS)
         assert because == ("it was released" if given_back else "it was not renewed in time")
+
+
+async def test_a_signal_before_there_is_anything_to_stop_is_heeded(
+    server: RealServer, unscaled: Starter
+) -> None:
+    """The first process of a container does not get it by default."""
+    process = await unscaled.start(OPERATOR, server.kubeconfig)
+    while not process.handles(signal.SIGTERM):  # noqa: ASYNC110 - the kernel tells nobody
+        await asyncio.sleep(0.005)
+    process.terminate()
+    assert await process.ended() == 0
