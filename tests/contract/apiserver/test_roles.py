@@ -344,6 +344,10 @@ _SELECTORS = "aggregationRule.clusterRoleSelectors"
             [{"matchExpressions": [{"key": "a", "operator": "Like"}]}],
             [f"{_SELECTORS}[0].matchExpressions[0].operator", f"{_SELECTORS}[0]"],
         ),
+        (
+            [{"matchExpressions": [{"key": "a"}]}],
+            [f"{_SELECTORS}[0].matchExpressions[0].operator", f"{_SELECTORS}[0]"],
+        ),
     ],
 )
 async def test_what_cannot_be_gathered(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mco.apiserver.schema.values import type_name
+from mco.apiserver.schema.bounds import type_name
 
 _GO = {
     "string": ("type", "format", "title", "description", "pattern", "$ref", "id"),

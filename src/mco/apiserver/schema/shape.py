@@ -8,8 +8,9 @@ from typing import Any
 
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
+from mco.apiserver.schema.bounds import INT_OR_STRING
 from mco.apiserver.schema.patterns import compile_pattern
-from mco.apiserver.schema.values import EMBEDDED, INT_OR_STRING
+from mco.apiserver.schema.values import EMBEDDED
 
 Schema = Mapping[str, Any]
 

@@ -71,9 +71,9 @@ class ClusterRoleStrategy(_RoleStrategy):
             causes += selector_causes(wanted, f"{field}[{index}]")
             try:
                 selector(msgspec.convert(wanted, LabelSelector))
-            except MCOError as error:
+            except (MCOError, msgspec.ValidationError) as error:
                 # The original shows what came of it: nothing.
-                causes.append(errors.invalid_value(f"{field}[{index}]", None, error.message))
+                causes.append(errors.invalid_value(f"{field}[{index}]", None, str(error)))
         return causes
 
 
