@@ -94,7 +94,7 @@ class RealServer:
     def start(self) -> None:
         fast = () if self._durable else ("--unsafe-no-fsync",)
         self._etcd = Child(self._plane.etcd(*fast), self.folder / "etcd.log")
-        self._etcd.until(lambda: _answers(self._plane.etcd_port))
+        self._etcd.until(self._etcd_answers)
         self.start_apiserver()
 
     def start_apiserver(self) -> None:
@@ -144,8 +144,22 @@ class RealServer:
 
     def _etcd_call(self, method: str, body: object) -> None:
         request = urllib.request.Request(f"{self._plane.etcd_url}/v3/{method}", json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=10, context=self._etcd_context()) as response:
             response.read()
+
+    def _etcd_answers(self) -> bool:
+        url = f"{self._plane.etcd_url}/health"
+        try:
+            with urllib.request.urlopen(url, timeout=5, context=self._etcd_context()) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+    def _etcd_context(self) -> ssl.SSLContext:
+        store = self._plane.store
+        context = ssl.create_default_context(cafile=str(store / "ca.crt"))
+        context.load_cert_chain(store / "client.crt", store / "client.key")
+        return context
 
     def _is_ready(self) -> bool:
         paths = ["/readyz", *(f"/api/v1/namespaces/{name}" for name in NAMESPACES)]
@@ -177,11 +191,3 @@ def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [each.getsockname()[1] for each in sockets]
-
-
-def _answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as response:
-            return bool(response.status == 200)
-    except OSError:
-        return False

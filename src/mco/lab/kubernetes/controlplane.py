@@ -4,6 +4,8 @@
     FOLDER/apiserver.crt, apiserver.key
     FOLDER/kubelets.crt, kubelets.key   with which the API server asks kubelets for logs and to execute
     FOLDER/accounts.crt, accounts.key   signs the tokens of service accounts
+    FOLDER/store/                       an authority for etcd alone, and what it signed: who reads etcd is
+                                        everybody, and other users of the host reach the loopback interface
     FOLDER/etcd/                        the data
 
 Everything else comes from whoever starts them.
@@ -17,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from mco.lab.kubernetes.programs import Programs
-from mco.pki import files
+from mco.pki import authority, files
 from mco.pki.authority import Authority, Pair
 from mco.runtime.clock import Clock
 
@@ -43,10 +45,16 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def etcd_url(self) -> str:
-        return f"http://127.0.0.1:{self.etcd_port}"
+        return f"https://127.0.0.1:{self.etcd_port}"
+
+    @property
+    def store(self) -> Path:
+        """`ca.crt`, and a pair `client` for whoever may read and write everything."""
+        return self.folder / "store"
 
     def etcd(self, *more: str) -> tuple[str, ...]:
-        peers = f"http://127.0.0.1:{self.peer_port}"
+        peers = f"https://127.0.0.1:{self.peer_port}"
+        trusted = self.store / "ca.crt"
         return (
             str(self.programs["etcd"]),
             f"--data-dir={self.folder / 'etcd'}",
@@ -56,6 +64,17 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
             f"--listen-peer-urls={peers}",
             f"--initial-advertise-peer-urls={peers}",
             f"--initial-cluster=etcd={peers}",
+            "--client-cert-auth",
+            f"--trusted-ca-file={trusted}",
+            f"--cert-file={self.store / 'server.crt'}",
+            f"--key-file={self.store / 'server.key'}",
+            # For its own way from JSON to itself.
+            f"--client-cert-file={self.store / 'client.crt'}",
+            f"--client-key-file={self.store / 'client.key'}",
+            "--peer-client-cert-auth",
+            f"--peer-trusted-ca-file={trusted}",
+            f"--peer-cert-file={self.store / 'server.crt'}",
+            f"--peer-key-file={self.store / 'server.key'}",
             *more,
         )
 
@@ -63,6 +82,9 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
         return (
             str(self.programs["kube-apiserver"]),
             f"--etcd-servers={self.etcd_url}",
+            f"--etcd-cafile={self.store / 'ca.crt'}",
+            f"--etcd-certfile={self.store / 'client.crt'}",
+            f"--etcd-keyfile={self.store / 'client.key'}",
             f"--bind-address={self.address}",
             f"--secure-port={self.port}",
             f"--cert-dir={self.folder}",
@@ -122,12 +144,16 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def write_keys(self, signer: Authority, names: Sequence[str], clock: Clock) -> None:
-        """A serving certificate for `names`, new at each call, and the key of service accounts, once: tokens
-        outlive a restart."""
-        self._write("apiserver", signer.server("apiserver", names, clock.now()))
-        self._write("kubelets", signer.client("apiserver-kubelet-client", [MASTERS], clock.now()))
+        """A serving certificate for `names` and the others, new at each call, and the key of service
+        accounts, once: tokens outlive a restart."""
+        now = clock.now()
+        self._write("apiserver", signer.server("apiserver", names, now))
+        self._write("kubelets", signer.client("apiserver-kubelet-client", [MASTERS], now))
+        store = authority.load_or_create(files.private_folder(self.store), "etcd-authority", now)
+        self._write("store/server", store.server("etcd", ["127.0.0.1"], now))
+        self._write("store/client", store.client("apiserver", [], now))
         if not (self.folder / "accounts.crt").exists():
-            self._write("accounts", signer.client("accounts", [], clock.now()))
+            self._write("accounts", signer.client("accounts", [], now))
 
     def _write(self, name: str, pair: Pair) -> None:
         files.write(self.folder / f"{name}.key", pair.key)
