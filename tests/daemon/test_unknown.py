@@ -87,6 +87,42 @@ async def test_it_may_be_told_where_to_go_before_it_has_joined(cluster: Cluster,
     assert names.STATE_DEGRADED not in cluster.states[machine.name]
 
 
+async def test_the_note_of_another_daemon_is_a_copy_too(cluster: Cluster, machine: Machine) -> None:
+    """A node that was taken over: nothing of ours is on it, and the cluster has forgotten where it is."""
+    old = config("taken-over", files=[file("/etc/old", "x")])
+    await cluster.report_of(machine.name)
+    machine.serve(old)
+    machine.root.remove(names.NODE_ANNOTATIONS_FILE)
+    machine.root.write(names.CURRENT_CONFIG_FILE, msgspec.json.encode(old), mode=0o600)
+    await machine.start()
+    await cluster.done(machine.name, old)
+    await cluster.create(WANTED)
+    await cluster.target(machine.name, WANTED)
+    await cluster.done(machine.name, WANTED)
+    assert not machine.root.exists("/etc/old")
+    assert machine.reboots == 1
+    assert names.STATE_DEGRADED not in cluster.states[machine.name]
+
+
+async def test_a_lost_config_disturbs_no_restart(cluster: Cluster, machine: Machine) -> None:
+    lost = config("lost-at-rest", files=[file("/etc/old", "x")])
+    await cluster.create(lost)
+    await cluster.report_of(machine.name)
+    machine.serve(lost)
+    await machine.start()
+    await cluster.done(machine.name, lost)
+    await machine.stop()
+    await cluster.client.delete(MACHINE_CONFIGS, lost["metadata"]["name"])
+    machine.boot()
+    boot_id = machine.machine.host.boot_id()
+    await machine.start()
+    await cluster.until(lambda: cluster.get(machine.name).status.node_info.boot_id == boot_id, "started")
+    await cluster.create(WANTED)
+    await cluster.target(machine.name, WANTED)
+    await cluster.done(machine.name, WANTED)
+    assert names.STATE_DEGRADED not in cluster.states[machine.name]
+
+
 async def test_a_config_that_the_cluster_has_is_not_listed(cluster: Cluster, machine: Machine) -> None:
     known = config("known", files=[file("/etc/old", "x")])
     await cluster.create(known, WANTED)
