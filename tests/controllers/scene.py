@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from mco.api import names, resources
+from mco.api.machineconfig import MachineConfig
 from mco.api.meta.objects import Object
 from mco.api.resources import Resource
 from mco.configserver.cluster import Access, ClusterConfigs
@@ -26,7 +27,7 @@ from mco.controllers.prune import ALL, Collection, PruneController
 from mco.controllers.render import RenderController
 from mco.controllers.restore import RestoreController
 from mco.kube.client import Client
-from mco.kube.errors import AlreadyExists, NotFoundError
+from mco.kube.errors import NotFoundError
 from mco.kube.informer import Informer
 from mco.operator.objects import machine_config_node
 from mco.render.checks import Versions
@@ -66,14 +67,10 @@ class Scene:
 
     # What is there
 
-    async def configs(self) -> dict[str, str]:
-        """Rendered configs with when they were created."""
+    async def configs(self) -> dict[str, MachineConfig]:
+        """The rendered ones."""
         found = (await self.client.list(resources.MACHINE_CONFIGS)).items
-        return {
-            config.name: config.metadata.creation_timestamp or ""
-            for config in found
-            if config.name.startswith(names.RENDERED_PREFIX)
-        }
+        return {config.name: config for config in found if config.name.startswith(names.RENDERED_PREFIX)}
 
     async def exists(self, config: str) -> bool:
         try:
@@ -188,11 +185,27 @@ class Scene:
                 "annotations": said if config else {},
             }
         }
-        node = await self.client.create(resources.NODES, body)
+        await self.client.create(resources.NODES, body)
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
         await self.client.patch(resources.NODES, name, {"status": ready}, subresource="status")
-        with contextlib.suppress(AlreadyExists):
-            await self.client.create(resources.MACHINE_CONFIG_NODES, machine_config_node(node, POOL))
+        if not await self.reported(name):
+            await self._report(name)
+
+    async def _report(self, name: str) -> None:
+        """As the operator does it for each Node."""
+        node = await self.client.get(resources.NODES, name)
+        await self.client.create(resources.MACHINE_CONFIG_NODES, machine_config_node(node, POOL))
+
+    async def reported(self, name: str) -> bool:
+        try:
+            await self.client.get(resources.MACHINE_CONFIG_NODES, name)
+        except NotFoundError:
+            return False
+        return True
+
+    async def unreported(self, name: str) -> None:
+        with contextlib.suppress(NotFoundError):
+            await self.client.delete(resources.MACHINE_CONFIG_NODES, name)
 
     async def says(self, name: str, **annotations: str) -> None:
         keys = {"current": names.CURRENT_CONFIG, "desired": names.DESIRED_CONFIG, "state": names.STATE}
@@ -200,6 +213,8 @@ class Scene:
         await self.client.patch(resources.NODES, name, body)
 
     async def reports(self, name: str, *, current: str, desired: str) -> None:
+        if not await self.reported(name):
+            await self._report(name)
         status = {"configVersion": {"current": current, "desired": desired}, "observedGeneration": 1}
         await self.client.patch(
             resources.MACHINE_CONFIG_NODES, name, {"status": status}, subresource="status"
