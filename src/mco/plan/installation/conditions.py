@@ -54,8 +54,12 @@ def initial(versions: Mapping[str, str], now: str) -> Standing:
 
 
 def begin(old: Standing, versions: Mapping[str, str], bring_up: bool, now: str) -> Standing:
-    """Said before anything is done."""
+    """Said before anything is done. As long as passes fail, the text of the failure stays: it would be
+    written back at the end of each."""
     progressing = _progressing(old.versions == versions, bring_up, versions.get(OPERATOR, ""))
+    before = cond.find(old.conditions, PROGRESSING)
+    if cond.is_true(old.conditions, DEGRADED) and before and before.status == progressing.status:
+        return old
     return msgspec.structs.replace(old, conditions=_set(old.conditions, (progressing,), now))
 
 

@@ -79,6 +79,14 @@ def test_an_error_without_a_change_of_version() -> None:
     assert said(after, "Degraded") == ("True", "fn1Failed", "Failed to resync 1 because: mocked")
 
 
+def test_passes_that_fail_again_write_nothing_new() -> None:
+    failed = passed(START, BAD)
+    assert conditions.begin(failed, V1, False, "2026-01-01T00:01:00Z") == failed
+    assert passed(failed, BAD) == failed
+    begun = conditions.begin(failed, V2, False, "2026-01-01T00:01:00Z")
+    assert said(begun, "Progressing") == ("True", "", "Working towards 2")
+
+
 def test_a_closed_gate_is_no_failure() -> None:
     after = passed(START, WAITING, versions=V2)
     assert said(after, "Degraded")[0] == "False"
