@@ -12,7 +12,7 @@ import pytest
 
 from mco.base.errors import Conflict, InvalidInput
 from mco.lab import image, launch, paths
-from mco.lab.base import Recipe
+from mco.lab.base import Recipe, recipe_from_environment
 from mco.lab.disk import Disk
 from mco.lab.firstboot import Source
 from mco.lab.image import Layer
@@ -90,6 +90,8 @@ def test_the_images_key_follows_its_units_and_the_roots_its_packages() -> None:
     assert with_unit.key == Layer(units={"mco-daemon.service": "[Service]\n"}).key
     assert Recipe().key == Recipe(mirror="http://elsewhere/").key
     assert Recipe().key != Recipe(packages=("systemd",)).key
+    assert recipe_from_environment().key == Recipe().key
+    assert recipe_from_environment(("containerd",)).key != Recipe().key
 
 
 def test_units_of_the_image_are_enabled_before_everything_else_is_disabled() -> None:
