@@ -25,12 +25,14 @@ from mco.api.resources import (
     SECRETS,
 )
 from mco.apiserver.server import Settings, running
+from mco.base.errors import Unavailable
 from mco.configserver.cluster import Access, Caches, ClusterConfigs
 from mco.configserver.marks import ServingMarks
 from mco.ignition import dataurl
 from mco.runtime.clock import SystemClock, parse_rfc3339
 from tests.configserver.clients import Answer, ask
 from tests.configserver.installation import CA, KUBELET_CA, URL, Installation, files, ignition, installation
+from tests.controllers.fleet import HandClock
 
 NEWEST = "application/vnd.coreos.ignition+json;version=3.5.0"
 TOKEN = BootstrapToken(id="abc123", secret="0123456789abcdef", pool="worker", machine="w1")
@@ -214,6 +216,57 @@ async def test_the_shared_token_is_read_again_when_it_is_rotated(cluster: Instal
         assert users[0]["user"]["token"] == "rotated-token"
         (cluster.tokens / "token").unlink()
         assert (await fetch(ports.insecure)).status == 500
+
+
+async def test_what_is_served_is_marked_before_anybody_can_ask(cluster: Installation) -> None:
+    async with cluster.config_server() as ports:
+        marks = await cluster.client.get(CONFIG_MAPS, names.SERVED_MAP, namespace=names.NAMESPACE)
+        first = dict(marks.data or {})
+        assert abs(datetime.now(UTC) - parse_rfc3339(first["rendered-worker-1"])) < timedelta(minutes=5)
+        for _ in range(20):
+            assert await config_of(ports.insecure) == "rendered-worker-1"
+        again = await cluster.client.get(CONFIG_MAPS, names.SERVED_MAP, namespace=names.NAMESPACE)
+        assert again.metadata.resource_version == marks.metadata.resource_version
+        await cluster.machine_config("rendered-worker-2")
+        await cluster.pool("worker", "rendered-worker-2")
+        await eventually("rendered-worker-2", lambda: config_of(ports.insecure))
+        later = await cluster.client.get(CONFIG_MAPS, names.SERVED_MAP, namespace=names.NAMESPACE)
+        assert set(later.data or {}) == {"rendered-worker-1", "rendered-worker-2"}
+
+
+async def test_what_cannot_be_marked_is_not_served(cluster: Installation) -> None:
+    def refuse() -> None:
+        raise Unavailable("nothing is written today")
+
+    caches = Caches(cluster.client)
+    (cluster.tokens / "ca.crt").write_bytes(CA)
+    marks = ServingMarks(cluster.client.guarded(refuse), SystemClock())
+    access = Access(server=URL, token_folder=cluster.tokens)
+    configs = ClusterConfigs(cluster.client, caches, access, marks)
+    async with followed(caches):
+        with pytest.raises(Unavailable, match="nothing is written today"):
+            await configs.refresh("worker")
+        assert configs.ready("worker", "3.5.0") is None
+        assert configs.configs == set()
+
+
+async def test_marks_are_renewed_as_long_as_a_config_is_served(cluster: Installation) -> None:
+    clock = HandClock()
+    marks = ServingMarks(cluster.client, clock)
+    await marks.mark(["rendered-worker-1", "gone"])
+
+    async def ages() -> dict[str, str]:
+        found = await cluster.client.get(CONFIG_MAPS, names.SERVED_MAP, namespace=names.NAMESPACE)
+        return found.data or {}
+
+    before = await ages()
+    keeping = asyncio.create_task(marks.keep(lambda: ["rendered-worker-1"]))
+    async with asyncio.timeout(30):
+        while (after := await ages())["rendered-worker-1"] == before["rendered-worker-1"]:
+            pass
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    assert after["gone"] == before["gone"]
 
 
 async def test_requests_cost_no_preparation(cluster: Installation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -206,3 +207,20 @@ def test_a_jump_back_only_keeps_more() -> None:
     yesterday = MOMENT - timedelta(days=1)
     assert steady.now(yesterday, 10) <= yesterday + timedelta(seconds=10)
     assert steady.now(datetime(2026, 6, 1, 12, 0, 20, tzinfo=UTC), 20) < MOMENT
+
+
+# Size
+
+
+def test_ten_thousand_configs_and_nodes_are_decided_on_in_two_seconds() -> None:
+    """Of the processor's time, which a busy machine does not stretch as it does the clock's."""
+    configs = [rendered(n, at(minutes=n), pool=f"p{n % 50}") for n in range(10_000)]
+    used = [name_of(n % 700, f"p{n % 50}") for n in range(10_000)]
+    users = Users(
+        nodes=[node(f"n{n}", config) for n, config in enumerate(used)],
+        reports=[report(f"n{n}", desired=config, current=config) for n, config in enumerate(used)],
+    )
+    began = time.process_time()
+    found = decide(Facts(configs=configs, users=users), Limits(), MOMENT)
+    assert time.process_time() - began < 2
+    assert len(found.unused) == 10_000 - len({*used, *(c.name for c in configs[:250])})
