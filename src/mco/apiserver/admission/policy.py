@@ -9,7 +9,7 @@ import msgspec
 
 from mco.apiserver.admission.matching import Review
 from mco.apiserver.admission.types import NAMESPACE, REQUEST
-from mco.apiserver.cel import check, environment
+from mco.apiserver.cel import check, cost, environment
 from mco.apiserver.cel.authorization import AUTHORIZER, RESOURCE, Ask, Question, authorizer
 from mco.apiserver.cel.declared import Declared
 from mco.apiserver.cel.environment import CompileError, Program
@@ -107,16 +107,23 @@ class _Values:
         }
         self._programs = variables
         self._known: dict[str, Any] = {}
+        self._left = cost.PER_REQUEST
 
     def of(self, program: Program) -> Any:
+        """Raises Failure, also when all together cost more than a request may."""
         for name in _variables_of(program):
             self._compute(name)
         needed = {**self._given, "variables": self._known}
         used = {node.name for node in program.checked.nodes() if node.kind == "ident"}
+        if self._left <= 0:
+            raise Failure("validation failed due to running out of cost budget")
         try:
-            return program.run({k: v for k, v in needed.items() if k in used}).value
+            result = program.run({k: v for k, v in needed.items() if k in used})
         except OutOfBudget:
+            self._left -= cost.PER_CALL
             raise Failure("operation cancelled: actual cost limit exceeded") from None
+        self._left -= result.cost
+        return result.value
 
     def _compute(self, name: str) -> None:
         if name in self._known or name not in self._programs:
