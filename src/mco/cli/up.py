@@ -48,6 +48,9 @@ def command(
     the config server through the real Ignition engine. `mco up` again continues where it stopped; a tour
     starts from nothing and leaves nothing.
 
+    With --kubernetes everything runs as on any cluster, installed by `mco install`: a machine for the control
+    plane's pods and as many workers as there are machines, with real kubelets.
+
     Exit codes: 0 everything is as it was asked for, 1 it is not, 2 wrong usage, 130 after Ctrl-C or SIGTERM.
     """
     import asyncio

@@ -11,7 +11,7 @@ from mco.api import names, resources
 from mco.api.core import Node
 from mco.api.meta import conditions as cond
 from mco.base.errors import Conflict, Unavailable, Unsupported
-from mco.fleet.components import describe_exit, last_lines, program
+from mco.fleet.components import Component, Supervisor, describe_exit, last_lines
 from mco.fleet.instance import Instance
 from mco.fleet.kubernetes.plane import KubernetesPlane, kubernetes_plane
 from mco.fleet.patience import patiently
@@ -26,7 +26,6 @@ from mco.lab import checks
 from mco.lab.commands import in_thread
 from mco.lab.instance import Lab, open_lab
 from mco.lab.kubernetes import images, node, programs
-from mco.lab.machine import Machine
 
 CONTROL_PLANE = f"{names.MASTER}-1"
 _ROLE = "node-role.kubernetes.io"
@@ -81,21 +80,9 @@ async def up(instance: Instance, workers: int, screen: Screen) -> bool:
 async def install(instance: Instance) -> None:
     """As anybody would. Raises Unavailable with what it said last."""
     log = instance.logs / "install.log"
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            *program(),
-            "install",
-            f"--kubeconfig={instance.kubeconfig}",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        try:
-            code = await process.wait()
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                await process.wait()
+    code = await Supervisor(
+        Component("install", ("install", f"--kubeconfig={instance.kubeconfig}"), log)
+    ).once()
     if code != 0:
         said = "\n".join(last_lines(log))
         raise Unavailable(f"mco install {describe_exit(code)}", path=str(log), hint=said)
@@ -137,10 +124,9 @@ def layout(workers: int, known: Iterable[str]) -> dict[str, str]:
     return {name: name.rpartition("-")[0] for name in dict.fromkeys((*known, *wanted))}
 
 
-async def start(lab: Lab, plane: KubernetesPlane, roles: Mapping[str, str]) -> dict[str, Machine]:
-    """Boots the machines and returns them when they are nodes that are ready, with their roles."""
+async def start(lab: Lab, plane: KubernetesPlane, roles: Mapping[str, str]) -> None:
+    """Boots the machines and waits until they are nodes that are ready, with their roles."""
     kubeconfig = await plane.bootstrap_kubeconfig()
-    machines = {}
     for name, role in roles.items():
         place = node.Place(
             number=lab.number(name), kubeconfig=kubeconfig, ca=plane.ca, taints=_TAINTS.get(role, "")
@@ -149,14 +135,12 @@ async def start(lab: Lab, plane: KubernetesPlane, roles: Mapping[str, str]) -> d
         if not machine.disk.provisioned:
             await _forget(plane, name)
         machine.start()
-        machines[name] = machine
-    for machine in machines.values():
-        await machine.running()
+    for machine in lab.machines.values():
+        await machine.running(timeout=_READY_SECONDS)
     await ready(plane, roles)
     for name, role in roles.items():
         patch = {"metadata": {"labels": _LABELS[role]}}
         await patiently(partial(plane.client.patch, resources.NODES, name, patch))
-    return machines
 
 
 async def _forget(plane: KubernetesPlane, name: str) -> None:
