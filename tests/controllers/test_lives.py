@@ -30,6 +30,7 @@ QUICK = settings(
 SEARCH = settings(
     QUICK, derandomize=False, max_examples=1000, phases=(Phase.generate,), report_multiple_bugs=False
 )
+pytestmark = pytest.mark.timeout(7200 if THOROUGH else 300)
 
 A, B, C = 0, 1, 2
 JOINS, LATER = 1, 0
