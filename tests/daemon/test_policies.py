@@ -8,7 +8,7 @@ import pytest
 
 from mco.api import names
 from mco.api.resources import MACHINE_CONFIGURATIONS
-from mco.operator import policies
+from mco.operator.policies import keep
 from mco.plan.node import policies
 from mco.plan.preview.preview import Preview, preview
 from tests.daemon.builders import config, file, service, typed, unit
@@ -38,7 +38,7 @@ async def configured(cluster: Cluster, **spec: Any) -> None:
     """What a user writes, with what the operator makes of it."""
     patch = {"spec": spec}
     made = await cluster.client.patch(MACHINE_CONFIGURATIONS, names.MACHINE_CONFIGURATION, patch)
-    await policies.keep(cluster.client, made)
+    await keep(cluster.client, made)
 
 
 async def foretold(cluster: Cluster, new: dict[str, Any], old: dict[str, Any] = FIRST) -> Preview:
