@@ -40,12 +40,14 @@ _EVENTS = (
 )
 
 
+LOSES_NODE, LEAVES, LOSES_REPORT, UNDOES, CRASHES = 160, 168, 176, 184, 192
+"""What happens to a machine; below, and beyond, it goes on: what is usual has to happen often."""
 Event = tuple[str, int]
 
 
 def release(text: int, *, rolls: bool = True, hours: int = 1) -> Event:
     """`hours` is an index."""
-    return "release", text + 4 * rolls + 12 * hours
+    return "release", text + (0 if rolls else 8) + 12 * hours
 
 
 class Machine:
@@ -158,7 +160,7 @@ class Lives(RuleBasedStateMachine):
         """What usually happens in a row; the node controller may be late."""
         self.edit(n)
         self.render(1)
-        if n // 4 % 3:
+        if n // 4 % 3 < 2:
             self.roll(1)
         self.time(n // 12)
 
@@ -204,30 +206,30 @@ class Lives(RuleBasedStateMachine):
             return
         machine = Machine(f"m{self.born}", config, self.world.clock.seconds)
         self.machines.append(machine)
-        if n % 2:
+        if n % 2 == 0:
             self._join(machine)
 
     def live(self, n: int) -> None:
         """A machine does what comes next for it, or something happens to it instead."""
         if not self.machines:
             return
-        machine, luck = self.machines[n % len(self.machines)], n // 8 % 8
+        machine, luck = self.machines[n % len(self.machines)], n // 8
         if not machine.joined:
             self._join(machine)
-        elif luck == 0:
+        elif luck == LOSES_NODE // 8:
             self._lose_the_node(machine)
-        elif luck == 1:
+        elif luck == LEAVES // 8:
             self._leave(machine)
-        elif luck == 4:
+        elif luck == LOSES_REPORT // 8:
             self._lose_the_report(machine)
         elif not self._said(machine):
             self._run(self.world.says(machine.name, current=machine.current, state=names.STATE_DONE))
         elif not machine.pending:
             self._obey(machine)
-        elif luck == 2:
+        elif luck == UNDOES // 8:
             self._undo(machine)
         else:
-            self._finish(machine, crashes=luck == 3)
+            self._finish(machine, crashes=luck == CRASHES // 8)
 
     def _join(self, machine: Machine) -> None:
         self.steps["join"] += 1

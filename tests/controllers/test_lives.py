@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from mco.controllers.prune import PruneController
 from mco.plan.pool.prune import Decision, Facts, age
 from mco.plan.pool.uses import Why
-from tests.controllers.lives import Event, Lives, release
+from tests.controllers.lives import LOSES_NODE, LOSES_REPORT, Event, Lives, release
 from tests.controllers.scene import Scene, scene
 
 _ASKED = settings().max_examples
@@ -33,8 +33,8 @@ SEARCH = settings(
 pytestmark = pytest.mark.timeout(7200 if THOROUGH else 300)
 
 A, B, C = 0, 1, 2
-JOINS, LATER = 1, 0
-GOES_ON, LOSES_NODE, LOSES_REPORT = 40, 0, 32
+JOINS, LATER = 0, 1
+GOES_ON = 0
 LONG = (("crash", 0), ("time", 3))
 """The config server starts anew and no longer marks what it served; then more than a day passes."""
 COLLECT = ("collect", 1)
