@@ -126,6 +126,8 @@ def test_a_config_rolls_over_nodes_with_real_kubelets(mco: Start, cluster: Clust
     _rollout(cluster)
     _take_over(cluster)
     assert up.stop() == 130
+    down = mco("down", "--purge")  # images, unpacked three times: more than a test should leave behind
+    assert down.ended() == 0, down.output
 
 
 def _rollout(cluster: Cluster) -> None:
