@@ -23,7 +23,7 @@ def test_the_pause_program_waits_until_it_is_told_to_end(tmp_path: Path) -> None
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.1)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0
+    _ends(process)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a process namespace")
@@ -36,7 +36,7 @@ def test_even_as_the_first_process_of_a_namespace(tmp_path: Path) -> None:
     while not (pids := children.read_text().split()) or os.readlink(f"/proc/{pids[0]}/exe") != str(path):
         assert process.poll() is None
     os.kill(int(pids[0]), signal.SIGTERM)
-    assert process.wait(10) == 0
+    _ends(process)
 
 
 def test_an_architecture_without_a_pause_program_is_said() -> None:
@@ -73,3 +73,10 @@ def _install(folder: Path, names: tuple[str, ...] = _ALL) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / name).touch(mode=0o755)
+
+
+def _ends(process: subprocess.Popen[bytes]) -> None:
+    try:
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
