@@ -68,7 +68,7 @@ class Server:
             most = max(most, self.connections)
             if most - self.connections >= _MANY:
                 most = self.connections
-                await asyncio.to_thread(memory.release)
+                await asyncio.to_thread(memory.give_back)
 
     async def close(self, grace: float = 20.0) -> None:
         """Take no new connections, let answers under way finish for `grace` seconds, then cut them off."""
