@@ -82,7 +82,7 @@ class Core:
                 await asyncio.sleep(0)
         crowd = len(self.hub)
         if crowd < self._crowd // 2:
-            memory.release()
+            memory.give_back()
         self._crowd = crowd
 
     def _committed(self, revisions: list[Revision]) -> None:
