@@ -231,6 +231,19 @@ async def test_of_two_that_apply_at_once_the_second_looks_again(payload: Payload
     assert found is not None and (found["data"], found["metadata"]["labels"]) == ({"x": "1"}, {"by": "other"})
 
 
+async def test_a_definition_whose_names_are_taken_is_waited_for_and_then_named(payload: Payload) -> None:
+    first, _ = payload.definition("0000_80_a_01")
+    second = payload.add("0000_80_a_02", msgspec.json.decode(msgspec.json.encode(first.body)))
+    plural = f"others{payload.suffix}"
+    second.body["metadata"]["name"] = f"{plural}.payload.test"
+    second.body["spec"]["names"] |= {"plural": plural}
+    later = payload.config_map("0000_80_a_03")
+    with pytest.raises(PayloadError, match="does not report Established condition") as caught:
+        await payload.apply(pace=msgspec.structs.replace(PACE, attempts=1, established=0.5))
+    assert [manifest.file for manifest, _ in caught.value.errors] == [second.file]
+    assert not await payload.has(later)
+
+
 async def test_what_cannot_be_changed_is_said_at_once(payload: Payload) -> None:
     manifest = payload.config_map("0000_80_a_00", {"x": "1"})
     manifest.body["immutable"] = True  # type: ignore[index]

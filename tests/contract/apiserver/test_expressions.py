@@ -83,6 +83,7 @@ self.?s.optMap(x, size(x)).value() == 5
 """.strip().split("\n")  # fmt: skip
 
 
+@pytest.mark.since("1.36")
 async def test_what_holds(api: Api, prefix: str) -> None:
     path = await define(api, ruled(prefix, [{"rule": rule} for rule in TRUE]))
     reply = await api.post(path, {"metadata": {"name": "a"}, "spec": VALUES})
@@ -109,6 +110,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.since("1.36")
 async def test_what_fails(api: Api, prefix: str) -> None:
     path = await define(api, ruled(prefix, [{"rule": rule} for rule in FAILURES]))
     reply = await api.post(path, {"metadata": {"name": "a"}, "spec": VALUES})
