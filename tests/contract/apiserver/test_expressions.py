@@ -180,6 +180,7 @@ async def test_what_a_short_circuit_leaves_out_costs_nothing(api: Api, prefix: s
         assert (await api.post(path, body)).status == status
 
 
+@pytest.mark.since("1.36")
 @pytest.mark.parametrize("call", ["distinct()", "sort()", "sortBy(e, -e)"])
 async def test_lists_that_are_compared_with_themselves_cost_their_square(
     api: Api, prefix: str, call: str

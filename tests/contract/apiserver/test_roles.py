@@ -242,6 +242,7 @@ def test_kubectl_asks_and_grants(endpoint: Endpoint, prefix: str) -> None:
     assert kubectl("auth", "can-i", "get", "pods", "--as", prefix) == "no"
 
 
+@pytest.mark.since("1.36")
 async def test_roles_that_are_there_from_the_beginning(api: Api, endpoint: Endpoint) -> None:
     """Other ones of the real server are about work that nobody does here."""
     endpoint.start_controllers()
