@@ -28,7 +28,7 @@ def _param(case: Body) -> Any:
     return pytest.param(case, marks=marks, id=json.dumps(case["schema"])[:60])
 
 
-@pytest.mark.parametrize("case", map(_param, CASES))
+@pytest.mark.parametrize("case", [_param(case) for case in CASES])
 async def test_a_schema_that_cannot_be(api: Api, prefix: str, case: Body) -> None:
     place = "spec.validation.openAPIV3Schema"
     body = definition(prefix, {"type": "object", "properties": {"f": case["schema"]}})
