@@ -17,8 +17,9 @@ BY_KIND = {body["spec"]["names"]["kind"]: body for body in definitions()}
 
 
 def definition(body: Body, group: str = GROUP) -> Body:
-    """One of our definitions in another group."""
+    """One of our definitions in another group, without its short names, which kubectl would find twice."""
     body = copy.deepcopy(body)
+    body["spec"]["names"].pop("shortNames", None)
     body["metadata"]["name"] = f"{body['spec']['names']['plural']}.{group}"
     body["spec"]["group"] = group
     return body
