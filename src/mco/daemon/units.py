@@ -43,6 +43,8 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 NotifyAccess=main
+# One arena: what the worker thread frees serves the others too.
+Environment=MALLOC_ARENA_MAX=1
 ExecStart={command}
 Restart=always
 RestartSec=1
