@@ -202,7 +202,7 @@ class _Pass:
     async def _established(self, manifest: Manifest, found: dict[str, Any]) -> None:
         """Objects of the kind can only follow when it is served."""
         deadline = self._clock.monotonic() + self._pace.established
-        while _condition(found, "Established") != "True":
+        while gate.condition(found, "Established") != "True":
             if self._clock.monotonic() > deadline:
                 name = manifest.identity.name
                 text = f"CustomResourceDefinition {name} does not report Established condition"
@@ -249,22 +249,14 @@ def _problem(kind: str, found: dict[str, Any]) -> str:
     """Why a workload cannot become what it shall; empty while it still may (spec/operator.md 6.3)."""
     if kind in ("Deployment", "DaemonSet") and found["metadata"].get("deletionTimestamp"):
         return f"{kind} is being deleted"
-    if kind == "Job" and _condition(found, "Failed") == "True":
+    if kind == "Job" and gate.condition(found, "Failed") == "True":
         return "Job has failed"
     if kind != "Deployment":
         return ""
-    if _condition(found, "ReplicaFailure") == "True":
+    if gate.condition(found, "ReplicaFailure") == "True":
         return "Deployment has some pods failing"
-    progressing = _condition(found, "Progressing")
-    if progressing == "False" and _condition(found, "Available") == "False":
+    progressing = gate.condition(found, "Progressing")
+    if progressing == "False" and gate.condition(found, "Available") == "False":
         return "Deployment is not available and not progressing"
-    stuck = any(c.get("reason") == "ProgressDeadlineExceeded" for c in _conditions(found))
+    stuck = any(c.get("reason") == "ProgressDeadlineExceeded" for c in gate.conditions(found))
     return "Deployment exceeded its progress deadline" if stuck else ""
-
-
-def _condition(found: dict[str, Any], type_: str) -> str:
-    return next((c.get("status", "") for c in _conditions(found) if c["type"] == type_), "")
-
-
-def _conditions(found: dict[str, Any]) -> list[dict[str, str]]:
-    return (found.get("status") or {}).get("conditions") or []

@@ -39,10 +39,10 @@ def closed(manifest: Mapping[str, Any], found: Mapping[str, Any], *, initializin
     if not wanted:
         text = f"Cluster operator {name} is not reporting any versions"
         return Closed(name, Effect.FAIL, "ClusterOperatorNoVersions", text)
-    if _condition(found, "Available") != "True":
+    if condition(found, "Available") != "True":
         text = f"Cluster operator {name} is not available"
         return Closed(name, Effect.FAIL, "ClusterOperatorNotAvailable", text)
-    if _condition(found, "Degraded") != "False":
+    if condition(found, "Degraded") != "False":
         effect = Effect.REPORT if initializing else Effect.FAIL_AFTER_INTERVAL
         return Closed(name, effect, "ClusterOperatorDegraded", f"Cluster operator {name} is degraded")
     reported = _versions(found)
@@ -81,6 +81,10 @@ def _versions(operator: Mapping[str, Any]) -> dict[str, str]:
     return {version["name"]: version.get("version", "") for version in versions}
 
 
-def _condition(operator: Mapping[str, Any], type_: str) -> str:
-    conditions = (operator.get("status") or {}).get("conditions") or ()
-    return next((condition.get("status", "") for condition in conditions if condition["type"] == type_), "")
+def condition(found: Mapping[str, Any], type_: str) -> str:
+    """The status of one of the object's conditions; empty when it has none of that type."""
+    return next((each.get("status", "") for each in conditions(found) if each["type"] == type_), "")
+
+
+def conditions(found: Mapping[str, Any]) -> Sequence[Mapping[str, str]]:
+    return (found.get("status") or {}).get("conditions") or ()
