@@ -22,6 +22,7 @@ from mco.api.core import (
     Secret,
     ServiceAccount,
 )
+from mco.api.infrastructure import Infrastructure
 from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
@@ -94,6 +95,7 @@ CONTROLLER_CONFIGS = Resource(
 MACHINE_CONFIGURATIONS = Resource(
     names.OPERATOR_GROUP, names.VERSION, "machineconfigurations", "MachineConfiguration", MachineConfiguration
 )
+INFRASTRUCTURES = Resource("config.openshift.io", "v1", "infrastructures", "Infrastructure", Infrastructure)
 SCHEDULERS = Resource("config.openshift.io", "v1", "schedulers", "Scheduler", Scheduler)
 ADMISSION_POLICIES = Resource(
     "admissionregistration.k8s.io",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from mco.api.resources import CONFIG_MAPS
+from mco.api.resources import CONFIG_MAPS, INFRASTRUCTURES
 from mco.base.errors import InvalidInput, NotFound
 from mco.kube import config as kubeconfigs
 from mco.kube.client import Client
 from mco.kube.config import Cluster
 
-_INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
+_INFRASTRUCTURE = "cluster"
 _CLUSTER_INFO = "cluster-info"
 _PUBLIC = "kube-public"
 
@@ -34,20 +34,12 @@ async def discover(client: Client, own: Cluster) -> Endpoint:
     return await _published(client) or Endpoint(server=own.server, authorities=own.ca.read())
 
 
-class _Status(msgspec.Struct, rename="camel"):
-    api_server_internal_uri: str = msgspec.field(default="", name="apiServerInternalURI")
-
-
-class _Infrastructure(msgspec.Struct):
-    status: _Status = msgspec.field(default_factory=_Status)
-
-
 async def _internal(client: Client) -> str:
     try:
-        raw = await client.request("GET", _INFRASTRUCTURE)
+        found = await client.get(INFRASTRUCTURES, _INFRASTRUCTURE)
     except NotFound:
         return ""
-    return msgspec.json.decode(raw, type=_Infrastructure).status.api_server_internal_uri
+    return found.status.api_server_internal_uri
 
 
 async def _published(client: Client) -> Endpoint | None:

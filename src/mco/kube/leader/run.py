@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.api import names
-from mco.api.resources import NODES
+from mco.api.resources import INFRASTRUCTURES, NODES
 from mco.base.errors import MCOError
 from mco.kube.client import Client
 from mco.kube.errors import NotFoundError, describe
@@ -18,7 +18,7 @@ from mco.kube.leader.timings import HIGHLY_AVAILABLE, Timings, for_topology
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
 
-_INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
+_INFRASTRUCTURE = "cluster"
 _CONTROL_PLANE_ROLES = ("control-plane", names.MASTER)
 
 _log = Logger("mco.leader")
@@ -38,22 +38,14 @@ async def timings(client: Client) -> Timings:
     number of control-plane nodes. What cannot be read counts as highly available."""
     try:
         return for_topology(await _topology(client))
-    except (MCOError, msgspec.DecodeError) as error:
+    except MCOError as error:
         _log.warning("topology not known; the lease is a highly available one's", **describe(error))
         return HIGHLY_AVAILABLE
 
 
-class _Status(msgspec.Struct, rename="camel"):
-    control_plane_topology: str = ""
-
-
-class _Infrastructure(msgspec.Struct):
-    status: _Status = msgspec.field(default_factory=_Status)
-
-
 async def _topology(client: Client) -> str:
     try:
-        raw = await client.request("GET", _INFRASTRUCTURE)
+        found = await client.get(INFRASTRUCTURES, _INFRASTRUCTURE)
     except NotFoundError:
         nodes = {
             node.name
@@ -61,4 +53,4 @@ async def _topology(client: Client) -> str:
             for node in (await client.list(NODES, label_selector=names.NODE_ROLE_PREFIX + role)).items
         }
         return "SingleReplica" if len(nodes) == 1 else ""
-    return msgspec.json.decode(raw, type=_Infrastructure).status.control_plane_topology
+    return found.status.control_plane_topology
