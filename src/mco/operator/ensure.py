@@ -13,6 +13,7 @@ from mco.api.meta.objects import JSON, Object
 from mco.api.resources import Resource
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, ConflictError, NotFoundError
+from mco.payload.ensure import lacking_metadata
 
 T = TypeVar("T")
 
@@ -81,12 +82,8 @@ async def patched(
 
 def missing_metadata(found: Object, wanted: Mapping[str, JSON]) -> dict[str, JSON]:
     """The labels and annotations of `wanted` that `found` lacks or has with another value."""
-    have = {"labels": found.metadata.labels or {}, "annotations": found.metadata.annotations or {}}
-    return {
-        part: lacking
-        for part in have
-        if (lacking := {k: v for k, v in (wanted.get(part) or {}).items() if have[part].get(k) != v})
-    }
+    metadata = found.metadata
+    return lacking_metadata(wanted, {"labels": metadata.labels, "annotations": metadata.annotations})
 
 
 async def _found_or_created(

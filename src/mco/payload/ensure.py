@@ -76,18 +76,23 @@ def difference(have: Any, made: Any) -> Any:
 
 def _metadata(wanted: Object, have: Object) -> dict[str, Any]:
     """Labels and annotations are added to, owners too."""
-    changes = {
-        part: lacking
-        for part in ("labels", "annotations")
-        if (
-            lacking := {
-                k: v for k, v in (wanted.get(part) or {}).items() if (have.get(part) or {}).get(k) != v
-            }
-        )
-    }
+    changes = lacking_metadata(wanted, have)
     owners = list(have.get("ownerReferences") or ())
     new = [owner for owner in wanted.get("ownerReferences") or () if owner not in owners]
     return changes | ({"ownerReferences": owners + new} if new else {})
+
+
+def lacking_metadata(wanted: Object, have: Object) -> dict[str, Any]:
+    """The labels and annotations of `wanted` that are missing or have another value; both are metadata."""
+    return {
+        part: lacking
+        for part in ("labels", "annotations")
+        if (lacking := _lacking(wanted.get(part) or {}, have.get(part) or {}))
+    }
+
+
+def _lacking(wanted: Object, have: Object) -> dict[str, Any]:
+    return {key: value for key, value in wanted.items() if have.get(key) != value}
 
 
 def _with_defaults(manifest: Object) -> Object:
