@@ -34,6 +34,7 @@ from mco.render.bootstrap import bootstrap, gather
 from mco.render.checks import Versions
 from mco.runtime import virtual
 from mco.runtime.clock import Clock, SystemClock
+from mco.runtime.supervise import beside
 from mco.runtime.virtual import VirtualClock
 from tests.property.installations import Installation, installations
 from tests.servers import assets
@@ -78,13 +79,10 @@ async def apply(client: Client, installation: Installation) -> None:
 @contextlib.asynccontextmanager
 async def rendering(client: Client, clock: Clock) -> AsyncIterator[None]:
     controllers = Controllers(client, clock, pace=Pace(settle=0.0))
-    tasks = [asyncio.ensure_future(controllers.parts[part]()) for part in ("caches", "render")]
     try:
-        yield
+        async with beside(*(controllers.parts[part]() for part in ("caches", "render"))):
+            yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         await controllers.close()
 
 

@@ -16,6 +16,7 @@ from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.errors import NotFoundError
 from mco.runtime.clock import SystemClock
+from mco.runtime.supervise import beside
 from tests.controllers.scene import POOL, Scene, scene
 from tests.installed import installed
 
@@ -115,14 +116,11 @@ async def test_a_config_is_back_before_its_inputs_have_settled(tmp_path: Path) -
 @contextlib.asynccontextmanager
 async def controllers(client: Client, settle: float) -> AsyncIterator[None]:
     made = Controllers(client, SystemClock(), pace=Pace(settle=settle))
-    tasks = [asyncio.ensure_future(part()) for part in made.parts.values()]
     try:
-        await made.caches.synced()
-        yield
+        async with beside(*(part() for part in made.parts.values())):
+            await made.caches.synced()
+            yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         await made.close()
 
 

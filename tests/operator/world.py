@@ -19,6 +19,7 @@ from mco.operator.objects import Installation
 from mco.payload.manifest import Manifest
 from mco.runtime import version
 from mco.runtime.clock import SystemClock
+from mco.runtime.supervise import beside
 
 PATIENCE = 60.0
 OPERATOR = ("config.openshift.io/v1", "ClusterOperator", "machine-config")
@@ -92,13 +93,13 @@ class World:
         installation = Installation(
             server="https://api.example:6443", ca=b"ca", version=release, commit=version.commit(), image=image
         )
-        async with tasks(process.run(self.client, installation, SystemClock(), operands)):
+        async with beside(process.run(self.client, installation, SystemClock(), operands)):
             yield
 
     @contextlib.asynccontextmanager
     async def controllers(self) -> AsyncIterator[None]:
         made = Controllers(self.client, SystemClock(), pace=Pace(settle=0.0))
-        async with tasks(*(part() for part in made.parts.values())):
+        async with beside(*(part() for part in made.parts.values())):
             yield
         await made.close()
 
@@ -107,17 +108,6 @@ class World:
 async def embedded(folder: Path) -> AsyncIterator[World]:
     async with running(Settings(data_dir=folder)) as api, Client(load(api.kubeconfig)) as client:
         yield World(client)
-
-
-@contextlib.asynccontextmanager
-async def tasks(*parts: Any) -> AsyncIterator[None]:
-    begun = [asyncio.ensure_future(part) for part in parts]
-    try:
-        yield
-    finally:
-        for task in begun:
-            task.cancel()
-        await asyncio.gather(*begun, return_exceptions=True)
 
 
 def _condition(found: Mapping[str, Any], type_: str) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from mco.pki import authority as pki
 from mco.pki import files
 from mco.pki.authority import Authority
 from mco.runtime import version, virtual
+from mco.runtime.supervise import beside
 from mco.runtime.virtual import VirtualClock
 from tests.story.world import World
 
@@ -39,13 +40,13 @@ async def world(folder: Path) -> AsyncIterator[World]:
         controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         await install(client, installation)
-        async with _running(
+        async with beside(
             process.run(client, installation, clock),
             *(part() for part in controllers.parts.values()),
             _config_server(folder, api, signer, clock, port),
         ):
             made = World(folder, client, clock, signer, api.url, await port)
-            async with _running(made.follow()):
+            async with beside(made.follow()):
                 try:
                     yield made
                 finally:
@@ -68,17 +69,6 @@ async def _config_server(
         started=lambda listening: port.set_result(listening.secure),
         signals=False,
     )
-
-
-@contextlib.asynccontextmanager
-async def _running(*parts: Awaitable[None]) -> AsyncIterator[None]:
-    tasks = [asyncio.ensure_future(part) for part in parts]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def told(folder: Path, story: Callable[[World], Coroutine[Any, Any, None]]) -> None:

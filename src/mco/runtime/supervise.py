@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from mco.base.errors import MCOError
@@ -42,6 +42,19 @@ async def supervise(
         finally:
             await _stop(tasks, grace)
             stop.cancel()
+
+
+@contextlib.asynccontextmanager
+async def beside(*parts: Awaitable[None]) -> AsyncIterator[None]:
+    """Runs `parts` beside the block, and ends them with it. Whatever becomes of one is not the block's
+    matter: that is what `supervise` is for."""
+    tasks = [asyncio.ensure_future(part) for part in parts]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _run(name: str, part: Part) -> None:

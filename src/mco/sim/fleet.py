@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from mco.kube.errors import AlreadyExists
 from mco.kube.informer import Informer
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
+from mco.runtime.supervise import beside
 from mco.sim.library import Library
 from mco.sim.node import SimulatedNode
 from mco.sim.script import Script
@@ -78,7 +79,7 @@ class SimulatedFleet:
                 served.set_result(pool.status.configuration.name)
 
         pools.add_handler(look)
-        async with _running([pools.run()]):
+        async with beside(pools.run()):
             return await served
 
     async def _live(self, name: str, config: str) -> None:
@@ -127,7 +128,7 @@ class SimulatedFleet:
             lease = await self._register(node)
         if lease is not None:
             parts.append(lease)
-        async with _running(parts):
+        async with beside(*parts):
             async with self._coming_up:
                 await asyncio.gather(*synced)
             yield
@@ -145,14 +146,3 @@ class SimulatedFleet:
                 await self._clock.sleep(self._order.script.retry)
         node.registered(registration)
         return registration.lease(registered).run() if self._order.leases else None
-
-
-@contextlib.asynccontextmanager
-async def _running(parts: Iterable[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(part) for part in parts]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
