@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from mco.kube.config import load
 from mco.pki import kubeconfig
 from tests.kube.between import Passage
 from tests.kube.scripted import Asked, ScriptedServer, Wire, scripted
@@ -31,7 +32,7 @@ class Way:
         self.untied: list[str] = []
         self.held = asyncio.Event()
         self.renewed = asyncio.Event()
-        self._passage = Passage(server)
+        self._passage = Passage(load(server.kubeconfig))
         self._ca = server.authority.certificate_pem
         self._holds: Callable[[Asked], bool] = lambda _: False
         self._go = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A proxy that stands between the client and a real API server and does harm.
+"""A proxy that stands between the client and an API server and does harm.
 
 It answers for the server, cuts a connection in the middle of a line, shortens a watch, keeps everybody out.
 Built on the scripted server: an answer is a coroutine, and `Passage.forward` is the one that changes nothing.
@@ -10,25 +10,27 @@ import asyncio
 import ssl
 from urllib.parse import urlencode
 
-from mco.lab.kubernetes.controlplane import MASTERS
+from yarl import URL
+
+from mco.kube.config import Cluster
+from mco.kube.credentials import Credentials
 from tests.kube.scripted import Answer, Asked, Wire
-from tests.servers.real import ADMIN, RealServer
 
 _PIECE = 1 << 16
 
 
 class Passage:
-    """The way to `server`, as an administrator."""
+    """The way to a server, as whom `cluster` says."""
 
-    def __init__(self, server: RealServer) -> None:
-        self._port = server.port
-        self._context = server.client_context(ADMIN, MASTERS)
+    def __init__(self, cluster: Cluster) -> None:
+        self._url = URL(cluster.server)
+        self._context = Credentials(cluster).context
 
     async def forward(self, asked: Asked, wire: Wire, *, cut_inside: bytes = b"", **params: str) -> int:
         """Passes on the request, with `params` changed, and the answer as it comes. The answer's status.
 
         `cut_inside`: when these bytes come by, half of them are delivered; then the connection is reset."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, ssl=self._context)
+        reader, writer = await asyncio.open_connection(self._url.host, self._url.port, ssl=self._context)
         try:
             writer.write(_request(asked, params))
             await writer.drain()

@@ -86,7 +86,7 @@ async def following(
 
 @pytest.fixture
 def passage(real_apiserver: RealServer) -> Passage:
-    return Passage(real_apiserver)
+    return Passage(load(real_apiserver.kubeconfig))
 
 
 async def test_a_watch_that_the_server_ends_is_resumed_from_its_last_word(

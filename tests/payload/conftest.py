@@ -9,18 +9,21 @@ import pytest
 
 from mco.apiserver.server import Settings, running
 from mco.kube.client import Client
-from mco.kube.config import load
+from mco.kube.config import Cluster, load
 
 
 @pytest.fixture(params=["embedded", "real"])
-async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Client]:
-    """An administrator's."""
+async def access(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Cluster]:
+    """An administrator's, to a server."""
     if request.param == "real":
-        async with Client(load(request.getfixturevalue("real_apiserver").kubeconfig)) as real:
-            yield real
+        yield load(request.getfixturevalue("real_apiserver").kubeconfig)
         return
-    async with (
-        running(Settings(data_dir=tmp_path / "api")) as server,
-        Client(load(server.kubeconfig)) as embedded,
-    ):
-        yield embedded
+    async with running(Settings(data_dir=tmp_path / "api")) as server:
+        yield load(server.kubeconfig)
+
+
+@pytest.fixture
+async def client(access: Cluster) -> AsyncIterator[Client]:
+    """An administrator's."""
+    async with Client(access) as made:
+        yield made

@@ -6,6 +6,7 @@ namespaces and keeps PodDisruptionBudgets up to date.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import json
@@ -16,6 +17,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from mco.lab.kubernetes.controlplane import MASTERS, ControlPlane
 from mco.pki import authority, files, kubeconfig
@@ -142,10 +144,20 @@ class RealServer:
         self.stop_apiserver()
         self.start_apiserver()
 
-    def _etcd_call(self, method: str, body: object) -> None:
+    def stored(self, prefix: str) -> dict[str, int]:
+        """How often what is stored below a prefix of etcd's keys was written, by its name."""
+        first = prefix.encode()
+        after = first[:-1] + bytes([first[-1] + 1])
+        keys = {key: base64.b64encode(text).decode() for key, text in (("key", first), ("range_end", after))}
+        found = self._etcd_call("kv/range", {**keys, "keys_only": True}).get("kvs") or ()
+        return {
+            base64.b64decode(each["key"]).decode().rpartition("/")[2]: int(each["version"]) for each in found
+        }
+
+    def _etcd_call(self, method: str, body: object) -> Any:
         request = urllib.request.Request(f"{self._plane.etcd_url}/v3/{method}", json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=10, context=self._etcd_context()) as response:
-            response.read()
+            return json.load(response)
 
     def _etcd_answers(self) -> bool:
         url = f"{self._plane.etcd_url}/health"

@@ -29,18 +29,27 @@ _FAILURES = (aiohttp.ClientError, TimeoutError, ssl.SSLError, OSError)
 
 class HTTPTransport:
     """Keep-alive connections to one server. A changed client certificate moves new requests to new
-    connections; the old ones, with the watches on them, live until they end."""
+    connections; the old ones, with the watches on them, live until they end. An answer that is no stream has
+    to come within `answer` seconds."""
 
-    def __init__(self, cluster: Cluster, *, user_agent: str = "mco", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        user_agent: str = "mco",
+        clock: Clock | None = None,
+        answer: float = _ANSWER_SECONDS,
+    ) -> None:
         self._cluster = cluster
         self._credentials = Credentials(cluster, clock)
         self._user_agent = user_agent
+        self._answer = answer
         self._pool: _Pool | None = None
         self._retired: set[_Pool] = set()
 
     async def send(self, request: Request) -> Answer:
         with _translated(request):
-            async with self._lease() as pool, self._call(pool, request, _ANSWER_SECONDS) as response:
+            async with self._lease() as pool, self._call(pool, request, self._answer) as response:
                 return Answer(response.status, response.headers, await response.read())
 
     @contextlib.asynccontextmanager
