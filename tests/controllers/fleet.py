@@ -18,6 +18,7 @@ from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.apiserver.server import Settings, running
+from mco.controllers.metrics import Metrics
 from mco.controllers.process import Controllers, Pace
 from mco.kube.client import Client
 from mco.kube.config import Cluster, load
@@ -70,9 +71,12 @@ class Fleet:
     """`obedient`: what a simulated daemon answers to a new desired config: True for Done at once, a text for
     Degraded with that reason, False for no answer."""
 
-    def __init__(self, client: Client, controllers: Observed, folder: Path, server: str) -> None:
+    def __init__(
+        self, client: Client, controllers: Observed, folder: Path, server: str, metrics: Metrics
+    ) -> None:
         self.client = client
         self.controllers = controllers
+        self.metrics = metrics
         self.server = server
         self.folder = folder
         self._obedient: bool | str = True
@@ -247,7 +251,7 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
         signer = authority.load(folder / "ca.crt", folder / "ca.key")
         installation = Installation(server=api.url, ca=signer.certificate_pem, version="0.1.0")
         controllers = Controllers(observed, clock, authority=signer, pace=Pace(settle=0.0))
-        made = Fleet(client, observed, folder, api.url)
+        made = Fleet(client, observed, folder, api.url, controllers.metrics)
         tasks = [asyncio.create_task(process.run(client, installation, clock))]
         # The controllers' caches start when their kinds are served, as they would after a restart.
         tasks += [asyncio.ensure_future(part()) for part in controllers.parts.values()]

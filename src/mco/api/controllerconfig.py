@@ -15,7 +15,12 @@ TEMPLATE_CONTROLLER_RUNNING = "TemplateControllerRunning"
 TEMPLATE_CONTROLLER_FAILING = "TemplateControllerFailing"
 
 
+class PlatformStatus(APIStruct, frozen=True, kw_only=True):
+    type: str = ""
+
+
 class InfrastructureStatus(APIStruct, frozen=True, kw_only=True):
+    platform_status: PlatformStatus = msgspec.field(default_factory=PlatformStatus)
     control_plane_topology: str = ""
     api_server_internal_uri: str = msgspec.field(default="", name="apiServerInternalURI")
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mco.cli.election import Election, election_options
 from mco.cli.limits import collection_options, limit_options
+from mco.cli.metrics import metrics_option
 from mco.cli.options import Seconds, kubeconfig_option, log_level_option
+
+if TYPE_CHECKING:
+    from mco.runtime.scraping import Address
 
 
 @click.command()
@@ -24,6 +29,7 @@ from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 @collection_options
 @limit_options
 @election_options
+@metrics_option
 @log_level_option
 def command(
     kubeconfig: Path | None,
@@ -35,6 +41,7 @@ def command(
     keep_young: float,
     keep_newest: int,
     election: Election,
+    metrics_listen: Address | None,
     log_level: str,
 ) -> None:
     """Run the controllers: render, node, drain, prune, and where asked for, joining machines.
@@ -48,6 +55,7 @@ def command(
     from mco.controllers.prune import Collection
     from mco.kube.client import Client
     from mco.kube.config import load
+    from mco.kube.exposition import Exposition
     from mco.pki import authority as pki
     from mco.plan.pool.prune import Limits
     from mco.runtime import logging
@@ -59,18 +67,21 @@ def command(
     signer = pki.load(authority / "ca.crt", authority / "ca.key") if authority else None
     clock = SystemClock()
     limits = Limits(served=keep_served, grace=keep_young, newest=keep_newest)
+    exposition = Exposition(metrics_listen)
     collection = Collection(enabled=collect, limits=limits, rate=collect_rate)
 
     async def work(client: Client) -> None:
         pace = Pace(settle=settle)
         controllers = Controllers(client, clock, authority=signer, pace=pace, collection=collection)
         try:
-            await supervise(controllers.parts, signals=False)
+            with exposition.showing(controllers.metrics.families):
+                await supervise(controllers.parts, signals=False)
         finally:
             await controllers.close()
 
     async def run() -> None:
         async with Client(load(kubeconfig), user_agent="mco-controller") as client:
-            await supervise({"controllers": election.part(client, names.CONTROLLER_LEASE, work, clock)})
+            leading = election.part(client, names.CONTROLLER_LEASE, work, clock)
+            await supervise({"controllers": leading, **exposition.parts()})
 
     asyncio.run(run())

@@ -16,6 +16,7 @@ from mco.controllers.drain import DrainController
 from mco.controllers.explain import Explainer, Waits
 from mco.controllers.join import JoinController, node_of
 from mco.controllers.masters import MastersController
+from mco.controllers.metrics import Metrics
 from mco.controllers.node import NO_POOL, NodeController
 from mco.controllers.nodelife import NodeLifeController
 from mco.controllers.prune import ALL, Collection, PruneController, concerns
@@ -48,7 +49,7 @@ class Pace(msgspec.Struct, frozen=True):
 class Controllers:
     """`parts` are what `runtime.supervise` runs. `authority` is the embedded API server's: with it, machines
     are let in and watched here; without it a Kubernetes does that. `collection`: which rendered configs stay,
-    and whether the others are removed."""
+    and whether the others are removed. `metrics`: what there is to tell about them."""
 
     def __init__(
         self,
@@ -66,9 +67,11 @@ class Controllers:
         self._events = self._recorder("nodecontroller")
         self.caches = Caches(client)
         self.parts: dict[str, Run] = {"caches": self.caches.run}
+        drain = DrainController(client, self.caches.nodes, self.caches.reports, self._events, clock)
+        self.metrics = Metrics(self.caches, drain, clock)
         self._add_render()
         self._add_node()
-        self._add_drain()
+        self._add_drain(drain)
         self._add_masters()
         self._add_prune(collection or Collection())
         if authority is not None:
@@ -109,7 +112,8 @@ class Controllers:
         self._run(explaining)
 
     def _add_rollout(self, node: NodeController) -> None:
-        loop = Reconciler("node", node.reconcile, workers=2, policy=RetryPolicy(interval=self._pace.interval))
+        reconcile = self.metrics.noting(node.reconcile)
+        loop = Reconciler("node", reconcile, workers=2, policy=RetryPolicy(interval=self._pace.interval))
 
         def pool_changed(old: MachineConfigPool | None, new: MachineConfigPool | None) -> None:
             if wakeups.all_pools(old, new):
@@ -130,11 +134,9 @@ class Controllers:
             cache.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
         self._run(loop)
 
-    def _add_drain(self) -> None:
-        caches = self.caches
-        drain = DrainController(self._client, caches.nodes, caches.reports, self._events, self._clock)
+    def _add_drain(self, drain: DrainController) -> None:
         loop = Reconciler("drain", drain.reconcile, workers=5)
-        caches.nodes.add_handler(lambda old, new: _enqueue(loop, drain.affected(old, new)))
+        self.caches.nodes.add_handler(lambda old, new: _enqueue(loop, drain.affected(old, new)))
         self._run(loop)
 
     def _add_masters(self) -> None:

@@ -42,7 +42,14 @@ class Membership:
             return ()
         if self._error:
             raise self._error
-        return _order(node, [name for name, s in self._selectors if s.matches(node.metadata.labels)])
+        return _order(node, self._matching(node))
+
+    def custom(self, node: Node) -> list[str]:
+        """The custom pools that select the node; of a master they are ignored."""
+        return _custom(self._matching(node))
+
+    def _matching(self, node: Node) -> list[str]:
+        return [name for name, s in self._selectors if s.matches(node.metadata.labels)]
 
     def primary(self, node: Node) -> str | None:
         """The pool that moves the node, None for a node without one. Raises like `pools`."""
@@ -77,7 +84,7 @@ class Memberships:
 
 
 def _order(node: Node, matching: list[str]) -> tuple[str, ...]:
-    custom = [name for name in matching if name not in (names.MASTER, names.WORKER)]
+    custom = _custom(matching)
     if len(custom) > 1:
         raise InvalidInput(
             f"node {node.name} belongs to {len(custom)} custom roles, cannot proceed with this Node",
@@ -91,3 +98,7 @@ def _order(node: Node, matching: list[str]) -> tuple[str, ...]:
     if names.MASTER in matching:
         return (names.MASTER,)
     return tuple(matching)
+
+
+def _custom(matching: list[str]) -> list[str]:
+    return [name for name in matching if name not in (names.MASTER, names.WORKER)]
