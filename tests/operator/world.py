@@ -54,9 +54,9 @@ class World:
             raise AssertionError(f"it did not become so: {found}") from error
         return found
 
-    async def kind(self, kind: str, plural: str) -> None:
+    async def kind(self, kind: str, plural: str, api_version: str = "config.openshift.io/v1") -> None:
         """A kind of OpenShift's that takes everything."""
-        group = "config.openshift.io"
+        group, _, version = api_version.partition("/")
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         body: dict[str, Any] = {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -67,7 +67,7 @@ class World:
                 "scope": "Cluster",
                 "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
                 "versions": [
-                    {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+                    {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
                 ],
             },
         }

@@ -89,7 +89,7 @@ UNUSED = {
     OPERATOR: LEADERS
     | {
         f"get {kind}": OPENSHIFT
-        for kind in ("clusterversions", "dnses", "featuregates", "networks", "proxies")
+        for kind in ("clusterversions", "dnses", "featuregates", "networks", "provisionings", "proxies")
     }
     | {
         f"get {kind} in {namespace}": OPENSHIFT

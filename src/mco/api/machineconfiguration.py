@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mco.api.meta.conditions import Condition
-from mco.api.meta.objects import APIStruct, Object
+from mco.api.meta.objects import APIStruct, LabelSelector, Object
 
 
 class ServiceReference(APIStruct, frozen=True, kw_only=True):
@@ -50,12 +50,30 @@ class IrreconcilableValidationOverrides(APIStruct, frozen=True, kw_only=True):
     storage: tuple[str, ...] = ()
 
 
-class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
-    management_state: str = ""
-    node_disruption_policy: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
-    irreconcilable_validation_overrides: IrreconcilableValidationOverrides = msgspec.field(
-        default_factory=IrreconcilableValidationOverrides
-    )
+class PartialSelection(APIStruct, frozen=True, kw_only=True):
+    machine_resource_selector: LabelSelector
+
+
+class MachineSelection(APIStruct, frozen=True, kw_only=True):
+    """`mode` is All, Partial or None."""
+
+    mode: str
+    partial: PartialSelection | None = None
+
+
+class MachineManager(APIStruct, frozen=True, kw_only=True):
+    """`resource` is machinesets or controlplanemachinesets; the boot images of those selected are kept up to
+    date."""
+
+    resource: str
+    api_group: str
+    selection: MachineSelection
+
+
+class ManagedBootImages(APIStruct, frozen=True, kw_only=True):
+    """None says nothing; an empty list says that none are managed."""
+
+    machine_managers: tuple[MachineManager, ...] | None = None
 
 
 class BootImageVersions(APIStruct, frozen=True, kw_only=True):
@@ -63,15 +81,32 @@ class BootImageVersions(APIStruct, frozen=True, kw_only=True):
     rhcos_version: str = ""
 
 
+class ManualBootImage(BootImageVersions, frozen=True, kw_only=True):
+    """`mode` names the field that counts: OCPVersion or RHCOSVersion."""
+
+    mode: str = ""
+
+
 class BootImageSkew(APIStruct, frozen=True, kw_only=True):
-    """`mode` is Automatic, Manual or None."""
+    """`mode` is Automatic (in a status only), Manual or None."""
 
     mode: str = ""
     automatic: BootImageVersions | None = None
-    manual: BootImageVersions | None = None
+    manual: ManualBootImage | None = None
+
+
+class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
+    management_state: str = ""
+    managed_boot_images: ManagedBootImages = msgspec.field(default_factory=ManagedBootImages)
+    boot_image_skew_enforcement: BootImageSkew | None = None
+    node_disruption_policy: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)
+    irreconcilable_validation_overrides: IrreconcilableValidationOverrides = msgspec.field(
+        default_factory=IrreconcilableValidationOverrides
+    )
 
 
 class MachineConfigurationStatus(APIStruct, frozen=True, kw_only=True):
+    managed_boot_images_status: ManagedBootImages = msgspec.field(default_factory=ManagedBootImages)
     boot_image_skew_enforcement_status: BootImageSkew | None = None
     conditions: tuple[Condition, ...] = ()
     observed_generation: int = 0

@@ -41,6 +41,7 @@ GENERATED_BY_VERSION = f"{GROUP}/generated-by-version"
 RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
 OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
 PRE_BUILT_IMAGE = f"{GROUP}/pre-built-image"
+BOOT_IMAGES_OPTED_IN_AT = f"{GROUP}/boot-image-updates-opted-in-at"
 LEASE_HOLDER = f"{GROUP}/lease-holder"  # of a Lease: which process holds it
 KEEP = f"{GROUP}/keep"  # of a rendered MachineConfig, with any value: it is never collected
 ALLOW_DELETION = f"{GROUP}/allow-deletion"  # of a rendered MachineConfig, with any value: though it is in use

@@ -16,6 +16,7 @@ from mco.kube.errors import AlreadyExists, ConflictError, NotFoundError
 from mco.payload.ensure import lacking_metadata
 
 T = TypeVar("T")
+Kind = TypeVar("Kind", bound=Object)
 
 _ATTEMPTS = 5
 
@@ -64,20 +65,19 @@ async def decided(attempt: Callable[[], Awaitable[T]]) -> T:
 
 async def patched(
     client: Client,
-    resource: Resource[Any],
+    resource: Resource[Kind],
     found: Object,
     changes: Mapping[str, Any],
     *,
     subresource: str = "",
-) -> Object:
+) -> Kind:
     """Merges `changes` into the object as it was found. Raises ConflictError when it is another one by now:
     an operator that was stopped in between writes nothing over its successor's."""
     metadata = {**changes.get("metadata", {}), "resourceVersion": found.metadata.resource_version}
     body = {**changes, "metadata": metadata}
-    answer: Object = await client.patch(
+    return await client.patch(
         resource, found.name, body, namespace=found.metadata.namespace, subresource=subresource
     )
-    return answer
 
 
 def missing_metadata(found: Object, wanted: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -11,20 +11,20 @@ from mco.operator import ensure
 from mco.plan.node.policies import merged
 
 
-async def keep(client: Client, configuration: MachineConfiguration) -> None:
-    """Writes the built-in ones merged with the user's, when the status says otherwise. Raises ConflictError
-    when the configuration changed meanwhile."""
+async def keep(client: Client, configuration: MachineConfiguration) -> MachineConfiguration:
+    """Writes the built-in ones merged with the user's, when the status says otherwise. Returns the
+    configuration as it is then; raises ConflictError when it changed meanwhile."""
     policy = merged(configuration.spec.node_disruption_policy)
     status = configuration.status
     if (
         status.node_disruption_policy_status.cluster_policies == policy
         and status.observed_generation == configuration.metadata.generation
     ):
-        return
+        return configuration
     body = {
         "observedGeneration": configuration.metadata.generation,
         "nodeDisruptionPolicyStatus": {"clusterPolicies": msgspec.to_builtins(policy)},
     }
-    await ensure.patched(
+    return await ensure.patched(
         client, resources.MACHINE_CONFIGURATIONS, configuration, {"status": body}, subresource="status"
     )

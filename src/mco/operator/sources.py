@@ -14,7 +14,6 @@ import msgspec
 
 from mco.api import names
 from mco.api.core import ConfigMap
-from mco.api.gates import BOOT_IMAGE_SKEW
 from mco.api.meta.objects import APIStruct, Object
 from mco.api.resources import CONFIG_MAPS, SECRETS, Resource
 from mco.api.yaml import load_all
@@ -24,6 +23,7 @@ from mco.kube.errors import NotFoundError
 from mco.kube.wholes import NoSuchKind, Wholes
 from mco.pki.bundle import checked, replaced
 from mco.plan.installation import cloudconfig
+from mco.plan.installation.bootimages import UNKNOWN_RELEASE, install_version
 from mco.plan.installation.discovered import Document, Sources
 
 LOOK_AGAIN = 30.0
@@ -42,12 +42,13 @@ RUNC = "runc: transition to default crun"
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """`history`: the cluster's versions, the newest first. `findings` as `plan.installation.conditions` puts
-    them into a condition."""
+    """`history`: the cluster's versions, the newest first; `installed`: the one that it began with; `gates`:
+    the features that are on. `findings` as `plan.installation.conditions` puts them into a condition."""
 
-    history: tuple[str, ...]
-    skew_enforced: bool
-    findings: tuple[str, ...]
+    history: tuple[str, ...] = ()
+    installed: str = UNKNOWN_RELEASE
+    gates: frozenset[str] = frozenset()
+    findings: tuple[str, ...] = ()
 
 
 class _Settings(APIStruct, frozen=True, kw_only=True):
@@ -103,7 +104,8 @@ class Reader:
         }
         return Facts(
             history=tuple(entry.get("version", "") for entry in history),
-            skew_enforced=BOOT_IMAGE_SKEW in enabled,
+            installed=install_version(history),
+            gates=frozenset(enabled),
             findings=await self._findings(),
         )
 

@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 
 from mco.api import names, resources
+from mco.api.gates import BOOT_IMAGE_SKEW
+from mco.api.machineconfiguration import MachineConfiguration
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
-from mco.base.errors import Unavailable
+from mco.base.errors import MCOError, Unavailable
 from mco.kube.client import Client
 from mco.kube.events import EventSink
 from mco.kube.wholes import Wholes
 from mco.operator import components, ensure, networkpolicies, objects, policies, userdata
+from mco.operator.bootimages import BootImageStatus
 from mco.operator.caches import Caches
 from mco.operator.controllerconfig import Writer
 from mco.operator.objects import Installation
@@ -27,9 +30,10 @@ from mco.operator.sources import LOOK_AGAIN, Facts, Reader
 from mco.operator.steps import Result, Runner, Step
 from mco.payload.manifest import Manifest
 from mco.payload.source.metadata import CONTROLLER, DAEMON, SERVER
-from mco.plan.installation import holds, outcome, pointer, pooltext, upgradeable
+from mco.plan.installation import bootimages, holds, outcome, pointer, pooltext, upgradeable
+from mco.plan.installation.bootimages import Place
 from mco.plan.installation.conditions import OPERATOR, Pass, Standing
-from mco.plan.installation.discovered import Sources, topology
+from mco.plan.installation.discovered import Document, Sources, topology
 from mco.plan.installation.outcome import Waiting
 from mco.plan.installation.poolvalidity import Expected
 from mco.runtime.clock import Clock
@@ -67,12 +71,13 @@ class Sync:
         self._reader = Reader(client, self._wholes)
         self._writer = Writer(client, self._wholes, clock)
         self._certificates = ServerCertificates(client, clock)
+        self._boot_images = BootImageStatus(client, self._wholes, clock)
         self._required = RequiredPools(client)
         self._report = Report(client, self._wholes, events, installation.versions, clock)
         self._runner = Runner(self._steps(), clock)
         self._read_at: float | None = None
         self._sources = Sources()
-        self._facts = Facts(history=(), skew_enforced=False, findings=())
+        self._facts = Facts()
         self._config: dict[str, Any] = {}
 
     def _steps(self) -> list[Step]:
@@ -116,7 +121,7 @@ class Sync:
     async def _say(self, old: Standing, result: Result) -> Standing:
         pools = list(self._caches.pools.store.values())
         settings = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
-        skew = upgradeable.skew(settings, self._facts.history, enforced=self._facts.skew_enforced)
+        skew = upgradeable.skew(settings, self._facts.history, enforced=BOOT_IMAGE_SKEW in self._facts.gates)
         found = Pass(
             outcomes=result.outcomes,
             versions=self._installation.versions,
@@ -160,8 +165,20 @@ class Sync:
         known = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
         body = objects.machine_configuration()
         await ensure.exists(self._client, resources.MACHINE_CONFIGURATIONS, body, known)
-        if known is not None:
-            await policies.keep(self._client, known)
+        if known is None:
+            return
+        known = await policies.keep(self._client, known)
+        if self._sources.infrastructure is not None:
+            await self._boot(known, self._sources.infrastructure)
+        if failure := bootimages.failure(known):
+            raise MCOError(failure, subject=f"MachineConfiguration/{known.name}")
+
+    async def _boot(self, settings: MachineConfiguration, infrastructure: Document) -> None:
+        facts = self._facts
+        place = Place(infrastructure=infrastructure, gates=facts.gates, installed=facts.installed)
+        await self._boot_images.keep(settings, place)
+        masters = self._caches.pools.store.get(names.MASTER)
+        await self._boot_images.stamp(masters, self._expected())
 
     async def _machine_config_nodes(self) -> Waiting | None:
         """They are made one by one beside the passes (`reports`)."""

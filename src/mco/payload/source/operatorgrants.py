@@ -88,6 +88,13 @@ _CLUSTER = (
         because="what the cluster is, for the ControllerConfig and its Lease",
     ),
     config("clusterversions", only="version", because="which versions the cluster has had"),
+    Rule(
+        group="metal3.io",
+        resources=("provisionings",),
+        verbs=("get",),
+        only=("provisioning-configuration",),
+        because="what machines of BareMetal boot from",
+    ),
     constraints("nonroot-v2"),
 )
 
@@ -108,6 +115,7 @@ _HOME = (
     ),
     config_maps(verbs=("get", "create"), because="settings of this cluster; the config server's authority"),
     config_maps(_AUTHORITIES, verbs=("patch",), because="the config server's authority"),
+    config_maps("coreos-bootimages", verbs=("patch",), because="which release's boot images may be used"),
     secrets(verbs=("create",), because="the config server's authority and certificate"),
     secrets(_AUTHORITIES, TLS_SECRET, verbs=("get", "patch"), because="the same, when they get old"),
 )

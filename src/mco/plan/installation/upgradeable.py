@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 
 from mco.api import machineconfigpool as mcp
 from mco.api.machineconfigpool import MachineConfigPool
-from mco.api.machineconfiguration import BootImageSkew, MachineConfiguration
+from mco.api.machineconfiguration import BootImageSkew, BootImageVersions, MachineConfiguration
 from mco.api.meta import conditions as cond
 from mco.api.meta.conditions import Condition
+from mco.plan.installation import bootimages
 from mco.plan.installation.conditions import UPGRADEABLE
 
 DEGRADED_POOL = "DegradedPool"
 INTERRUPTED_BUILD = "InterruptedBuild"
 BOOT_IMAGE_SKEW = "ClusterBootImageSkewError"
-BOOT_IMAGES_DEGRADED, BOOT_IMAGES_PROGRESSING = "BootImageUpdateDegraded", "BootImageUpdateProgressing"
 OLDEST_RELEASE = (4, 13, 0)
 OLDEST_OS = (9, 2)
 _BUILD_INTERRUPTED = "BuildInterrupted"
@@ -43,14 +43,14 @@ def skew(configuration: MachineConfiguration | None, history: Sequence[str], *, 
     """What is wrong with the boot images; empty for nothing. `history` are the cluster's versions, the newest
     first; `enforced` is the feature gate."""
     found = configuration.status.boot_image_skew_enforcement_status if configuration else None
-    if not enforced or configuration is None or found is None or found.mode in ("", "None"):
+    if not enforced or configuration is None or found is None or found.mode in ("", bootimages.NONE):
         return ""
-    if found.mode == "Automatic":
-        degraded = cond.find(configuration.status.conditions, BOOT_IMAGES_DEGRADED)
+    if found.mode == bootimages.AUTOMATIC:
+        degraded = cond.find(configuration.status.conditions, bootimages.DEGRADED)
         if degraded and degraded.status == cond.TRUE:
             text = "Upgrades have been disabled due to boot image update failures"
             return f"{text}: boot image controller is degraded: {degraded.message}"
-        moving = cond.find(configuration.status.conditions, BOOT_IMAGES_PROGRESSING)
+        moving = cond.find(configuration.status.conditions, bootimages.PROGRESSING)
         if moving is None or moving.status == cond.TRUE:
             return ""
     return _too_old(found, history)
@@ -71,23 +71,35 @@ def os_version(text: str) -> tuple[int, int] | None:
 
 def _too_old(found: BootImageSkew, history: Sequence[str]) -> str:
     """The release decides; only without one the operating system does."""
-    versions = found.automatic if found.mode == "Automatic" else found.manual
-    if versions is None:
-        return ""
-    if versions.ocp_version:
-        release = tuple(int(part) for part in re.findall(r"[0-9]+", versions.ocp_version)[:3])
-        old, text, least = release < OLDEST_RELEASE, f"OCP version {versions.ocp_version}", "4.13.0"
-    else:
-        system = os_version(versions.rhcos_version)
-        old = system is not None and system < OLDEST_OS
-        text, least = f"RHCOS version {versions.rhcos_version}", "9.2"
-    if not old:
+    versions = found.automatic if found.mode == bootimages.AUTOMATIC else found.manual
+    reason = (_old_release(versions.ocp_version) or _old_system(versions)) if versions else ""
+    if not reason:
         return ""
     newest = ".".join(history[0].split(".")[:2]) if history else "latest"
     return (
-        f"Upgrades have been disabled because the cluster is using boot images of {text}, older than the "
-        f"oldest that is supported, {least}. To enable upgrades, update the boot images: "
+        f"Upgrades have been disabled because the cluster is using {reason}. To enable upgrades, please "
+        "update your boot images, or disable boot image skew enforcement, following the documentation at "
         f"{_DOCUMENTATION.format(release=newest)}"
+    )
+
+
+def _old_release(version: str) -> str:
+    """What is wrong with a release, in the original's words; empty for nothing."""
+    release = tuple(int(part) for part in re.findall(r"[0-9]+", version)[:3])
+    if not release or release >= OLDEST_RELEASE:
+        return ""
+    least = ".".join(map(str, OLDEST_RELEASE))
+    return f"OCP boot image version {version}, which is below the minimum required version {least}"
+
+
+def _old_system(versions: BootImageVersions) -> str:
+    system = None if versions.ocp_version else os_version(versions.rhcos_version)
+    if system is None or system >= OLDEST_OS:
+        return ""
+    release, least = (".".join(map(str, version)) for version in (system, OLDEST_OS))
+    return (
+        f"RHCOS boot image version {versions.rhcos_version}(RHEL version: {release}), which is below the "
+        f"minimum required RHEL version {least}"
     )
 
 

@@ -63,9 +63,29 @@ def test_not_blocked(found: MachineConfiguration | None) -> None:
     ],
 )
 def test_too_old(found: MachineConfiguration) -> None:
+    """The link is to the documentation of the newest release that the cluster has had."""
     assert "openshift_container_platform/4.22/" in skew(found, HISTORY, enforced=True)
     assert "openshift_container_platform/latest/" in skew(found, (), enforced=True)
     assert skew(found, HISTORY, enforced=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("versions", "text"),
+    [
+        (
+            {"ocp": "4.12.0"},
+            "OCP boot image version 4.12.0, which is below the minimum required version 4.13.0",
+        ),
+        (
+            {"rhcos": "411.86.202308081056-0"},
+            "RHCOS boot image version 411.86.202308081056-0(RHEL version: 8.6), which is below the minimum "
+            "required RHEL version 9.2",
+        ),
+    ],
+)
+def test_what_is_too_old(versions: dict[str, str], text: str) -> None:
+    said = skew(configured("Manual", **versions), HISTORY, enforced=True)
+    assert said.startswith(f"Upgrades have been disabled because the cluster is using {text}. ")
 
 
 def test_a_broken_controller_blocks_whatever_the_version() -> None:
