@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from mco.api import names
+from mco.base.errors import HostError
 from mco.daemon.context import Settings
 from mco.daemon.main import Daemon, Options
 from mco.daemon.provision import provision
@@ -19,6 +20,7 @@ from mco.host.fake import FakeMachine
 from mco.host.root import Root
 from mco.plan.node.target import target
 from mco.runtime.clock import Clock
+from mco.runtime.metrics import Source
 from tests.daemon.builders import typed
 
 QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units_check=0.2)
@@ -27,9 +29,9 @@ QUICK = Settings(first_retry=0.05, longest_retry=0.2, policies_retry=0.05, units
 class Machine:
     """`reboots` counts those that the daemon asked for; the machine then really boots and the daemon is
     started again, as systemd would. `ignores_entries`: its boot loader always boots the vendor's entry.
-    `ignores_reboots`: it does not reboot when it is asked to. `kubeconfig` None: the machine gets its own
-    identity with a bootstrap token. `effects`: what works on the machine's files when the daemon is started
-    next."""
+    `ignores_reboots`: it does not reboot when it is asked to, `refuses_reboots`: it says so. `kubeconfig`
+    None: the machine gets its own identity with a bootstrap token. `effects`: what works on the machine's
+    files when the daemon is started next. `families`: what the present daemon tells Prometheus."""
 
     def __init__(
         self, folder: Path, name: str, kubeconfig: Path | None, *, clock: Clock | None = None
@@ -43,8 +45,10 @@ class Machine:
         self.reboots = 0
         self.ignores_entries = False
         self.ignores_reboots = False
+        self.refuses_reboots = False
         self.settings = QUICK
         self.effects: Effects | None = None
+        self.families: Source = lambda: ()
         self._running: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -86,6 +90,8 @@ class Machine:
                 await running
 
     def _reboot_asked(self) -> None:
+        if self.refuses_reboots:
+            raise HostError("the machine refuses")
         self._loop.call_soon_threadsafe(self._asked.set)
 
     async def _forever(self) -> None:
@@ -95,7 +101,9 @@ class Machine:
         while True:
             self._asked.clear()
             self.machine = FakeMachine(self.folder, on_reboot=self._reboot_asked, effects=self.effects)
-            daemon = asyncio.create_task(Daemon(self.machine.host, options, clock=self._clock).run())
+            made = Daemon(self.machine.host, options, clock=self._clock)
+            self.families = made.metrics.families
+            daemon = asyncio.create_task(made.run())
             asked = asyncio.create_task(self._asked.wait())
             try:
                 waited = [daemon] if self.ignores_reboots else [daemon, asked]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterable
 
 import pytest
@@ -132,6 +134,13 @@ def test_a_port_that_is_taken_names_the_flag() -> None:
         with pytest.raises(Unavailable, match=r"cannot listen on port \d+ for metrics: Address") as caught:
             Exposition(address)
     assert "--metrics-listen" in caught.value.hint
+
+
+def test_without_an_address_the_library_is_not_there_either() -> None:
+    """A daemon has little memory to spend."""
+    modules = "mco.cli.daemon, mco.daemon.main, mco.controllers.process, mco.configserver.process"
+    code = f"import sys, {modules}; sys.exit('prometheus_client' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_without_an_address_there_is_nothing() -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mco.cli.metrics import metrics_option
 from mco.cli.options import log_level_option
+
+if TYPE_CHECKING:
+    from mco.runtime.scraping import Address
 
 _ROOT = click.option(
     "--root",
@@ -48,6 +53,7 @@ def command() -> None:
     is_flag=True,
     help="There is no kubelet: make the Node, renew its Lease and report it Ready.",
 )
+@metrics_option
 @log_level_option
 def start(
     root: Path,
@@ -56,12 +62,13 @@ def start(
     in_cluster: bool,
     node_name: str,
     register_node: bool,
+    metrics_listen: Address | None,
     log_level: str,
 ) -> None:
     """Keep this machine what its config says, until SIGTERM.
 
     Exit codes: 0 stopped by a signal; 1 it cannot run (another daemon has the machine, no kubeconfig, the
-    certificate was denied); 2 wrong usage.
+    certificate was denied, the port for metrics is taken); 2 wrong usage.
     """
     import os
 
@@ -81,6 +88,7 @@ def start(
         in_cluster=in_cluster,
         node_name=node_name,
         register_node=register_node,
+        metrics=metrics_listen,
     )
     run(options)
 

@@ -10,6 +10,7 @@ from mco.api.machineconfiguration import DisruptionPolicies
 from mco.base.errors import MCOError
 from mco.daemon import observe
 from mco.daemon.configs import Configs
+from mco.daemon.metrics import Metrics
 from mco.daemon.notify import Notifier
 from mco.daemon.pause import Pause
 from mco.daemon.report import Reporter
@@ -79,6 +80,7 @@ class Context:
     pause: Pause
     configs: Configs
     journal: Journal
+    metrics: Metrics
     memory: Memory = field(default_factory=Memory)
 
     async def observe(self, annotations: Annotations) -> Observation:

@@ -17,6 +17,7 @@ from mco.daemon.configs import Configs
 from mco.daemon.context import Context
 from mco.daemon.context import Settings as AgentSettings
 from mco.daemon.identity import Denied, NodeIdentity
+from mco.daemon.metrics import Metrics
 from mco.daemon.notify import Notifier
 from mco.daemon.pause import Pause
 from mco.daemon.registration import Registration, facts
@@ -31,8 +32,10 @@ from mco.kube.client import Client
 from mco.kube.config import Cluster
 from mco.kube.errors import Unauthorized
 from mco.kube.events import Recorder
+from mco.kube.exposition import Exposition
 from mco.runtime.clock import Clock, SystemClock
 from mco.runtime.logging import Logger, bound
+from mco.runtime.scraping import Address
 from mco.runtime.supervise import PartFailed, supervise
 
 _log = Logger("mco.daemon")
@@ -46,7 +49,7 @@ STOP_SECONDS = 590.0
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """`kubeconfig` given, or `in_cluster` for the service account of a pod: that identity is used as it is
     and none is asked for. `node_name` empty: the machine's host name. `lean`: a new certificate ends the run
-    with Enrolled."""
+    with Enrolled. `metrics`: where Prometheus may ask, None for nowhere."""
 
     root: Path = Path("/")
     kubeconfig: Path | None = None
@@ -54,6 +57,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     node_name: str = ""
     register_node: bool = False
     lean: bool = False
+    metrics: Address | None = None
     agent: AgentSettings = AgentSettings()
 
 
@@ -62,7 +66,7 @@ class Enrolled(MCOError):
 
 
 class Daemon:
-    """One daemon on one machine; `run` holds the machine's lock."""
+    """One daemon on one machine; `run` holds the machine's lock. `metrics`: what there is to tell of it."""
 
     def __init__(
         self, host: Host, options: Options, *, clock: Clock | None = None, notifier: Notifier | None = None
@@ -72,6 +76,7 @@ class Daemon:
         self._clock = clock or SystemClock()
         self._notifier = notifier or Notifier()
         self._backoff = Backoff(first=0.5, longest=30.0)
+        self.metrics = Metrics(host, self._clock)
 
     async def run(self) -> None:
         """Until cancelled. Raises Conflict when another daemon has the machine, InvalidInput and Denied for
@@ -136,10 +141,11 @@ class Daemon:
             worker=worker,
             settings=settings,
             notifier=self._notifier,
-            reporter=Reporter(client, events, self._clock),
+            reporter=Reporter(client, events, self._clock, self.metrics.saw),
             pause=Pause(self._notifier, first=settings.first_retry, longest=settings.longest_retry),
             configs=Configs(self._host.root),
             journal=Journal(self._host.root),
+            metrics=self.metrics,
         )
 
     async def _register(self, name: str, client: Client, worker: Worker, agent: Agent) -> None:
@@ -190,9 +196,15 @@ async def _start(host: Host, options: Options) -> None:
     notifier = Notifier()
     clock = SystemClock()
     daemon = Daemon(host, options, clock=clock, notifier=notifier)
-    parts = {"daemon": daemon.run, "watchdog": lambda: notifier.keep_alive(clock)}
+    exposition = Exposition(options.metrics)
+    parts = {
+        "daemon": daemon.run,
+        "watchdog": lambda: notifier.keep_alive(clock),
+        **exposition.parts(),
+    }
     try:
-        await supervise(parts, grace=STOP_SECONDS)
+        with exposition.showing(daemon.metrics.families):
+            await supervise(parts, grace=STOP_SECONDS)
     except PartFailed as failed:
         # What a person can do about it stands in the cause.
         if not isinstance(failed.__cause__, Enrolled):

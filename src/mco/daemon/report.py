@@ -32,12 +32,16 @@ _ATTEMPTS = 4
 
 class Reporter:
     """`node` and `mcn` are the newest views that were seen, by watching or from the answer to a patch.
-    `news`: the status that a Node lacks, None when it lacks nothing."""
+    `news`: the status that a Node lacks, None when it lacks nothing. `told` is
+    given each view of the Node."""
 
-    def __init__(self, client: Client, events: EventSink, clock: Clock) -> None:
+    def __init__(
+        self, client: Client, events: EventSink, clock: Clock, told: Callable[[Node], None] = lambda _: None
+    ) -> None:
         self._client = client
         self._events = events
         self._clock = clock
+        self._told = told
         self.node: Node | None = None
         self.mcn: MachineConfigNode | None = None
         self.news: Callable[[Node], dict[str, Any] | None] = lambda _: None
@@ -52,6 +56,8 @@ class Reporter:
         if node is not None and self.node is not None and older(node, self.node):
             return False
         self.node = node
+        if node is not None:
+            self._told(node)
         return True
 
     def saw_mcn(self, mcn: MachineConfigNode | None) -> bool:

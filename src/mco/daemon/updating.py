@@ -78,6 +78,7 @@ class Updating:
         try:
             await context.worker(self._performer().reboot, step.config)
         except MCOError as error:
+            context.metrics.reboot_failed()
             await context.worker(self._performer().undo, f"the reboot failed: {error}", reboot=False)
             raise
         context.memory.reboot_at = context.clock.monotonic()

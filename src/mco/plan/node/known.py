@@ -8,6 +8,7 @@ from mco.plan.node.steps import AnyStep
 from mco.plan.node.verify import Finding
 
 BOOT_CHECK_FAILED = "OnDiskStateValidationFailed"
+DRIFTED = "unexpected on-disk state"
 PREFLIGHT_FAILED = "PreflightConfigDriftCheckFailed"
 
 
@@ -37,5 +38,5 @@ def lost_config(seen: Observation, text: str) -> AnyStep:
 
 
 def drifted(config: str, findings: tuple[Finding, ...], event: str) -> AnyStep:
-    text = f"unexpected on-disk state validating against {config}: {findings[0].message}"
+    text = f"{DRIFTED} validating against {config}: {findings[0].message}"
     return steps.Degrade(text=text, event=event, because=f"the machine is not what {config} says")
