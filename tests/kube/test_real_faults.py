@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mco.api.core import ConfigMap
@@ -331,3 +332,54 @@ async def test_a_renewed_serving_certificate_of_the_same_authority_is_trusted(
 
 def _serial(server: RealServer) -> Any:
     return ssl.get_server_certificate(("127.0.0.1", server.port))
+
+
+# -- tokens
+
+
+async def _token(client: Client, account: str) -> bytes:
+    """Of a service account that is made for it."""
+    namespace = {"namespace": "default"}
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    await client.request("POST", path, body={"metadata": {"name": account, **namespace}})
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    raw = await client.request("POST", f"{path}/{account}/token", body=body)
+    return str(msgspec.json.decode(raw)["status"]["token"]).encode()
+
+
+async def _who(client: Client) -> str:
+    kind = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    raw = await client.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=kind)
+    return str(msgspec.json.decode(raw)["status"]["userInfo"]["username"]).rpartition(":")[2]
+
+
+async def test_a_token_that_is_rotated_as_a_kubelet_does_it(
+    real_apiserver: RealServer, tmp_path: Path
+) -> None:
+    """A link moves to another folder. The next request is made with the token that is there now; one that the
+    server refuses is not stayed with."""
+    accounts = [f"rotated-{next(_numbers)}" for _ in range(2)]
+    async with Client(load(real_apiserver.kubeconfig)) as admin:
+        tokens = [await _token(admin, account) for account in accounts]
+
+    def rotate(number: int, token: bytes) -> None:
+        folder = tmp_path / f"..{number}"
+        folder.mkdir()
+        (folder / "token").write_bytes(token)
+        (tmp_path / "next").symlink_to(folder)
+        (tmp_path / "next").replace(tmp_path / "..data")
+
+    rotate(0, tokens[0])
+    (tmp_path / "token").symlink_to("..data/token")
+    cluster = Cluster(
+        server=real_apiserver.url,
+        ca=Material(data=real_apiserver.authority.certificate_pem),
+        user=User(token=Material(file=str(tmp_path / "token"))),
+    )
+    async with Client(cluster) as client:
+        assert await _who(client) == accounts[0]
+        rotate(1, b"not-a-token")
+        with pytest.raises(Unauthorized):
+            await _who(client)
+        rotate(2, tokens[1])
+        assert await _who(client) == accounts[1]

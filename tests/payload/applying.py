@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
+
 from mco.kube.client import Client
 from mco.kube.wholes import Wholes
 from mco.payload.apply import Outcome, Pace, Step, apply
@@ -33,6 +35,11 @@ class Payload:
             body["metadata"].setdefault("annotations", {}).update(annotations)
         self.manifests.append(Manifest(file, 1, body))
         return self.manifests[-1]
+
+    def replace(self, manifest: Manifest, body: dict[str, Any]) -> Manifest:
+        made = msgspec.structs.replace(manifest, body=body)
+        self.manifests[self.manifests.index(manifest)] = made
+        return made
 
     def config_map(self, file: str, data: dict[str, str] | None = None) -> Manifest:
         name = f"{file.replace('_', '-').lower()}-{self.suffix}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -144,15 +146,52 @@ async def test_a_definition_whose_names_are_taken_is_waited_for_and_then_named(p
     assert not await payload.has(later)
 
 
-async def test_what_cannot_be_changed_is_said_at_once(payload: Payload) -> None:
+def _frozen_data(payload: Payload) -> Manifest:
     manifest = payload.config_map("0000_80_a_00", {"x": "1"})
-    manifest.body["immutable"] = True  # type: ignore[index]
+    return payload.replace(manifest, {**manifest.body, "immutable": True})
+
+
+def _binding(payload: Payload) -> Manifest:
+    group = "rbac.authorization.k8s.io"
+    body = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"binding-{payload.suffix}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "one"},
+    }
+    return payload.add("0000_80_a_00", body)
+
+
+def _definition(payload: Payload) -> Manifest:
+    return payload.definition("0000_80_a_00")[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "said"),
+    [
+        (_frozen_data, {"data": {"x": "2"}}, "data: Forbidden: field is immutable"),
+        (
+            _binding,
+            {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "two"}},
+            "roleRef: Invalid value",
+        ),
+        (_definition, {"spec": {"scope": "Namespaced"}}, "spec.scope: Invalid value"),
+    ],
+)
+async def test_what_cannot_be_changed_is_said_at_once(
+    payload: Payload, make: Callable[[Payload], Manifest], change: dict[str, Any], said: str
+) -> None:
+    manifest = make(payload)
     await payload.apply()
-    manifest.body["data"]["x"] = "2"
+    before = await payload.objects.get(manifest.body)
+    changed = {field: {**manifest.body[field], **value} for field, value in change.items()}
+    payload.replace(manifest, {**manifest.body, **changed})
     with pytest.raises(PayloadError) as caught:
         await payload.apply()
     assert isinstance(caught.value.errors[0][1], InvalidInput)
+    assert said in str(caught.value) and manifest.place in str(caught.value)
     assert [s.outcome for s in payload.steps] == [Outcome.FAILED]
+    assert await payload.objects.get(manifest.body) == before
 
 
 # The gate
