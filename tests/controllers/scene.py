@@ -59,7 +59,7 @@ class Scene:
         self.render = RenderController(client, self.caches, self.events, clock, versions)
         self.node = NodeController(client, self.caches, self.events, clock)
         self.prune = self.collector(client, self.caches, clock, self.collection)
-        self.restore = RestoreController(self.caches, self.render, self.events)
+        self.restore = RestoreController(client, self.caches, self.render, self.events, clock)
         self.server_caches = ServerCaches(client)
         access = Access(server="https://api", token_folder=self._tokens, authorities=b"ca")
         self._marks = ServingMarks(client, clock)
@@ -128,14 +128,22 @@ class Scene:
         """The controllers hear of everything; so do those who restore what is gone."""
         caches = self.caches
         configs = await refill(self.client, resources.MACHINE_CONFIGS, caches.configs)
-        await refill(self.client, resources.MACHINE_CONFIG_POOLS, caches.pools)
-        await refill(self.client, resources.NODES, caches.nodes)
-        await refill(self.client, resources.MACHINE_CONFIG_NODES, caches.reports)
+        pools = await refill(self.client, resources.MACHINE_CONFIG_POOLS, caches.pools)
+        nodes = await refill(self.client, resources.NODES, caches.nodes)
+        reports = await refill(self.client, resources.MACHINE_CONFIG_NODES, caches.reports)
         await refill(self.client, resources.CONTROLLER_CONFIGS, caches.controller_configs)
         await refill(self.client, resources.CONFIG_MAPS, self.prune.maps)
-        for old, new in configs:
-            for config in self.restore.affected(old, new):
-                await self.restore.reconcile(config)
+        keys = [self.restore.affected(old, new) for old, new in configs]
+        for users in (pools, nodes, reports):
+            keys += [self.restore.affected_by(old, new) for old, new in users]
+        for config in sorted(set().union(*keys)):
+            await self.restored(config)
+
+    async def restored(self, config: str) -> float | None:
+        """As often as the controller asks for it at once; when it looks again."""
+        while (again := await self.restore.reconcile(config)) == 0.0:
+            pass
+        return again
 
     async def server_looks(self) -> None:
         caches = self.server_caches

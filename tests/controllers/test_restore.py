@@ -11,6 +11,7 @@ import pytest
 
 from mco.api import names, resources
 from mco.apiserver.server import Settings, running
+from mco.controllers.copysearch import AGAIN
 from mco.controllers.process import Controllers, Pace
 from mco.kube.client import Client
 from mco.kube.config import load
@@ -42,12 +43,9 @@ async def test_a_deleted_config_is_back_with_the_same_bytes(stage: Scene) -> Non
     assert after.metadata.annotations == before.metadata.annotations
 
 
-async def test_a_config_that_only_a_node_needs_is_back_when_its_inputs_are(stage: Scene) -> None:
+async def test_a_config_that_only_its_pool_needs_is_back_when_its_inputs_are(stage: Scene) -> None:
     old = await stage.target()
-    await stage.register("w1", old)
     await stage.input("two")
-    await stage.render.reconcile(POOL)
-    assert await stage.target() == old
     await stage.look()
     await stage.delete(old)
     await stage.look()
@@ -55,8 +53,14 @@ async def test_a_config_that_only_a_node_needs_is_back_when_its_inputs_are(stage
     assert stage.events.all[-1] == (
         f"MachineConfigPool/{POOL}",
         "RenderedConfigLost",
-        f"{old} is gone, needed by pool {POOL}, node w1, and its MachineConfigs have changed",
+        f"{old} is gone, needed by pool {POOL}, and its MachineConfigs have changed; no node has a copy. "
+        "Create the MachineConfigs again as they were, or send those who need it elsewhere",
     )
+    await stage.input("one")
+    stage.clock.seconds += AGAIN
+    await stage.look()
+    await stage.restored(old)
+    assert await stage.exists(old)
 
 
 async def test_what_nobody_needs_stays_away(stage: Scene) -> None:

@@ -72,6 +72,7 @@ def test_nobody_is_refused(seen: list[audit.Request]) -> None:
 
 
 OPENSHIFT = "only in OpenShift"
+LOST = "when a rendered config is lost"
 REPAIR = "when somebody changed it"
 OTHER_LEADER = "while another one leads"
 AT_ONCE = "when two wrote at the same time"
@@ -120,6 +121,8 @@ UNUSED = {
         "delete machineconfigs": "an hour after nobody needs one any more",
         f"get configmaps in {names.NAMESPACE}": "before it deletes one",
         "list machineosbuilds": "before it deletes one",
+        f"get secrets in {names.NAMESPACE}": LOST,
+        f"delete secrets in {names.NAMESPACE}": LOST,
         "get daemonsets": "a Pod of one is on the node",
         "list poddisruptionbudgets": "an eviction is refused",
         "get machineconfigs": "what the cache does not have yet",
@@ -128,7 +131,7 @@ UNUSED = {
         "patch machineconfigs": REPAIR,
         "watch schedulers": OPENSHIFT,
     },
-    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE},
+    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE, f"create secrets in {names.NAMESPACE}": LOST},
     SERVER: ANYBODY
     | {
         f"create events in {names.NAMESPACE}": "a machine shows a join token",

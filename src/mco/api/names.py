@@ -34,17 +34,21 @@ CONTROL_PLANE_TOPOLOGY = f"{GROUP}/controlPlaneTopology"
 FIRST_PIVOT_CONFIG = f"{GROUP}/firstPivotConfig"
 CUSTOM_POOL_LABELS_APPLIED = f"{GROUP}/customPoolLabelsApplied"
 MACHINE_ID = f"{GROUP}/machine-id"
+COPY_WANTED = f"{GROUP}/wanted-copy"  # which rendered config the node is asked to hand over
+COPY_GIVEN = f"{GROUP}/given-copy"  # in how many Secrets it has done so
 
 # Annotations of other objects
 GENERATED_BY_CONTROLLER_VERSION = f"{GROUP}/generated-by-controller-version"
 GENERATED_BY_VERSION = f"{GROUP}/generated-by-version"
 RELEASE_IMAGE_VERSION = f"{GROUP}/release-image-version"
+SERVICE_CA_ROTATE = f"{GROUP}/service-ca-rotate"
 OS_IMAGE_OVERRIDDEN = f"{GROUP}/os-image-url-overridden"
 PRE_BUILT_IMAGE = f"{GROUP}/pre-built-image"
 BOOT_IMAGES_OPTED_IN_AT = f"{GROUP}/boot-image-updates-opted-in-at"
 LEASE_HOLDER = f"{GROUP}/lease-holder"  # of a Lease: which process holds it
 KEEP = f"{GROUP}/keep"  # of a rendered MachineConfig, with any value: it is never collected
 ALLOW_DELETION = f"{GROUP}/allow-deletion"  # of a rendered MachineConfig, with any value: though it is in use
+COPY_LABEL = f"{GROUP}/config-copy"  # of a Secret: the request that it answers
 JOIN_MACHINE = f"{GROUP}/machine"  # of a bootstrap token: the one machine that it was made for
 
 # Values of the state annotation

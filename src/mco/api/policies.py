@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mco.api import names
+from mco.api import configcopies, names
 
 WRITES = ("CREATE", "UPDATE")
 DELETES = ("DELETE",)
@@ -91,6 +91,15 @@ _CLAIMED = Check(
     f'this user must have a "{_NODE_CLAIM}" claim',
 )
 _OWN = f"object.metadata.name == {_CLAIMS}['{_NODE_CLAIM}'][0]"
+_NODE_USER = "system:node:"
+_IS_NODE = f"request.userInfo.username.startsWith('{_NODE_USER}')"
+_ITSELF = (
+    f"({_IS_NODE} ? request.userInfo.username.substring({len(_NODE_USER)}) : {_CLAIMS}['{_NODE_CLAIM}'][0])"
+)
+_COPY_NAME = rf"^{configcopies.SECRET_PREFIX}{configcopies.NONCE}-[0-{configcopies.MAX_PARTS - 1}][.].+$"
+_COPY_NONCE = (
+    f"object.metadata.name.substring({len(configcopies.SECRET_PREFIX)}, {configcopies.NODE_START - 3})"
+)
 _IN_USE = Parameter("v1", "ConfigMap", names.IN_USE_MAP, names.NAMESPACE, required=False)
 _ANNOTATIONS = "oldObject.metadata.annotations"
 
@@ -219,6 +228,46 @@ POLICIES = (
         ),
     ),
     Policy(
+        # Ours, not the original's: a node that is asked for its copy of a lost config answers with Secrets.
+        # It may make them and nothing else, under names that are no other node's, and they go with its Node.
+        name="config-copy-guards",
+        group="",
+        resources=("secrets",),
+        namespaced=True,
+        only=(("check-only-nodes", f"{_IS_NODE} || {_DAEMONS[1]}"),),
+        checks=(
+            Check("request.operation == 'CREATE'", "a node may not change Secrets"),
+            Check(f"{_IS_NODE} || ({_CLAIMED.expression})", _CLAIMED.text),
+            Check(
+                f"object.metadata.name.matches('{_COPY_NAME}') && "
+                f"object.metadata.name.substring({configcopies.NODE_START}) == {_ITSELF}",
+                text_of="'a node may only make Secrets for its own copies, not ' + object.metadata.name",
+            ),
+            Check(
+                f"has(object.type) && object.type == '{configcopies.SECRET_TYPE}' && "
+                "has(object.immutable) && object.immutable",
+                f"a copy is an immutable Secret of type {configcopies.SECRET_TYPE}",
+            ),
+            Check(
+                f"has(object.metadata.labels) && object.metadata.labels == {{'{names.COPY_LABEL}': "
+                f"{_COPY_NONCE}}} && !has(object.metadata.annotations) && !has(object.metadata.finalizers)",
+                f"a copy has the label {names.COPY_LABEL} with its request, and no other, no annotations and "
+                "no finalizers",
+            ),
+            Check(
+                "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.size() == 1 && "
+                "object.metadata.ownerReferences.all(o, o.apiVersion == 'v1' && o.kind == 'Node' && "
+                f"o.name == {_ITSELF} && !has(o.controller) && !has(o.blockOwnerDeletion))",
+                "a copy is owned by the Node that it comes from",
+            ),
+            Check(
+                f"has(object.data) && object.data.size() == 1 && '{configcopies.KEY}' in object.data && "
+                f"object.data['{configcopies.KEY}'].size() <= {configcopies.PART_BYTES // 3 * 4}",
+                f"a copy holds one {configcopies.KEY} of at most {configcopies.PART_BYTES} bytes",
+            ),
+        ),
+    ),
+    Policy(
         # Ours, not the original's. The marks stand in an object of their own, which is small: a mark on the
         # config would be a write of the whole config, and part of what machines are served.
         name="rendered-config-deletion-guard",
@@ -274,7 +323,10 @@ POLICIES = (
     ),
 )
 
-DELETION_GUARD = next(policy for policy in POLICIES if policy.name == "rendered-config-deletion-guard")
+EMBEDDED = tuple(
+    policy for policy in POLICIES if policy.name in ("rendered-config-deletion-guard", "config-copy-guards")
+)
+"""Those of which an instance without a cluster has need."""
 
 
 def policy_object(policy: Policy) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler, RetryPolicy
 from mco.pki.authority import Authority
 from mco.plan.pool import wakeups
+from mco.plan.pool.uses import User
 from mco.render.checks import Versions
 from mco.runtime import version
 from mco.runtime.clock import Clock
@@ -86,10 +87,20 @@ class Controllers:
         self.caches.pools.add_handler(loop.changed)
         self.caches.configs.add_handler(lambda old, new: _enqueue(loop, render.affected(old, new)))
         self.caches.controller_configs.add_handler(lambda *_: _enqueue(loop, self.caches.pools.store))
-        restore = RestoreController(self.caches, render, events)
-        restoring = Reconciler("restore", restore.reconcile)
-        self.caches.configs.add_handler(lambda old, new: _enqueue(restoring, restore.affected(old, new)))
-        self._run(loop, restoring)
+        self._run(loop)
+        self._add_restore(RestoreController(self._client, self.caches, render, events, self._clock))
+
+    def _add_restore(self, restore: RestoreController) -> None:
+        loop = Reconciler("restore", restore.reconcile)
+
+        def user_changed(old: User | None, new: User | None) -> None:
+            _enqueue(loop, restore.affected_by(old, new))
+
+        self.caches.configs.add_handler(lambda old, new: _enqueue(loop, restore.affected(old, new)))
+        for users in (self.caches.pools, self.caches.nodes, self.caches.reports):
+            users.add_handler(user_changed)
+        self.parts["config-copies"] = self._after_sync(restore.keep_tidy, None)
+        self._run(loop)
 
     def _add_node(self) -> None:
         explainer = Explainer(self._client, self.caches.reports, self._clock)
@@ -192,16 +203,16 @@ class Controllers:
 
     def _run(self, *loops: Reconciler, after: Informer[Any] | None = None) -> None:
         for loop in loops:
-            self.parts[loop.name] = self._after_sync(loop, after)
+            self.parts[loop.name] = self._after_sync(loop.run, after)
 
-    def _after_sync(self, loop: Reconciler, also: Informer[Any] | None) -> Run:
+    def _after_sync(self, part: Run, also: Informer[Any] | None) -> Run:
         """A controller decides nothing before it has seen everything once."""
 
         async def run() -> None:
             await self.caches.synced()
             if also is not None:
                 await also.synced()
-            await loop.run()
+            await part()
 
         return run
 

@@ -8,6 +8,7 @@ import msgspec
 
 from mco.api import machineconfigpool as mcp
 from mco.api import names, resources
+from mco.api.controllerconfig import ControllerConfig
 from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
@@ -21,8 +22,9 @@ from mco.kube.events import EventSink
 from mco.kube.requests import PatchKind
 from mco.plan.pool import gates
 from mco.plan.pool.reconcile import check
-from mco.plan.pool.repair import repair
+from mco.plan.pool.repair import is_edit, repair
 from mco.render.checks import Versions
+from mco.render.describe import made_by, metadata
 from mco.render.pool import render
 from mco.render.rendered import Rendered
 from mco.render.selection import SelectingAll
@@ -92,22 +94,29 @@ class RenderController:
         await self._degraded(pool, "")
         return None
 
-    async def restore(self, pool: MachineConfigPool, name: str) -> bool:
-        """Makes rendered config `name` again, or puts it right, if that is what the pool's inputs give now;
-        whether they do. Whatever keeps the pool from being rendered is told by its own reconciliation."""
+    async def restore(self, pool: MachineConfigPool, name: str) -> Rendered | None:
+        """Makes rendered config `name` again, or puts it right, if that is what the pool's inputs give now,
+        and returns it. Whatever keeps the pool from being rendered is told by its own reconciliation."""
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)
         if controller is None:
-            return False
+            return None
         try:
             gates.require_completed(controller)
             configs = self._caches.configs.store.values()
             rendered = render(pool, configs, controller, self._versions, sources=self._sources)
         except (MCOError, SelectingAll):
-            return False
+            return None
         if rendered.name != name:
-            return False
+            return None
         await self._store(pool, rendered)
-        return True
+        return rendered
+
+    def described(self, pool: MachineConfigPool, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+        """The object to create for a spec that was rendered before, described as if it was rendered now."""
+        controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG) or ControllerConfig()
+        overridden = spec["osImageURL"] != controller.spec.base_os_container_image
+        said = made_by(controller, self._versions, overridden=overridden)
+        return {"metadata": metadata(name, pool, said), "spec": spec}
 
     async def _check_reachable(self, pool: MachineConfigPool, rendered: Rendered) -> None:
         """Refuses a config that no running node could follow, before any node is told."""
@@ -154,13 +163,15 @@ class RenderController:
 
     async def _repaired(self, rendered: Rendered) -> MachineConfig:
         found = await self._client.get(resources.MACHINE_CONFIGS, rendered.name)
-        patch = repair(found, _typed(rendered))
+        wanted = _typed(rendered)
+        patch = repair(found, wanted)
         if patch is None:
             return found
         repaired = await self._client.patch(resources.MACHINE_CONFIGS, found.name, patch, kind=PatchKind.JSON)
-        text = f"{found.name} was changed by somebody else, and is put back as it was rendered"
-        self._events.event(repaired, "Warning", "RenderedConfigRepaired", text)
-        _log.warning("a rendered config was changed; it is put back", config=rendered.name)
+        if is_edit(found, wanted):
+            text = f"{found.name} was changed by somebody else, and is put back as it was rendered"
+            self._events.event(repaired, "Warning", "RenderedConfigRepaired", text)
+            _log.warning("a rendered config was changed; it is put back", config=rendered.name)
         return repaired
 
     def _base_image(self) -> str:

@@ -19,6 +19,7 @@ from mco.api.resources import MACHINE_CONFIG_NODES, MACHINE_CONFIGURATIONS, NODE
 from mco.base.errors import MCOError, Unavailable
 from mco.daemon import observe
 from mco.daemon.context import Context
+from mco.daemon.lending import Lending
 from mco.daemon.registration import READY, Registration
 from mco.daemon.resting import Resting
 from mco.daemon.updating import Updating
@@ -39,6 +40,7 @@ class Agent:
         self._context = context
         self._updating = Updating(context)
         self._resting = Resting(context)
+        self._lending = Lending(context)
         self._registration: Registration | None = None
         self._ready_task: asyncio.Task[None] | None = None
         # Only this node's own objects: thousands of daemons ask the same server.
@@ -56,8 +58,7 @@ class Agent:
             while True:
                 await self._pass()
         finally:
-            if self._ready_task is not None:
-                following.append(self._ready_task)
+            following += [task for task in (self._ready_task, self._lending.stop()) if task is not None]
             for task in following:
                 task.cancel()
             await asyncio.gather(*following, return_exceptions=True)
@@ -80,6 +81,7 @@ class Agent:
             self._context.pause.end()
         if new is not None:
             self._check_ready(new)
+            self._lending.asked(new)
 
     def _mcn_changed(self, _: MachineConfigNode | None, new: MachineConfigNode | None) -> None:
         appeared = self._context.reporter.mcn is None and new is not None

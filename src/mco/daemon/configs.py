@@ -8,7 +8,7 @@ update goes on without the API server, and a rendered config that was deleted me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -105,17 +105,22 @@ class Configs:
         if self._root.read_optional(path) != raw:
             self._root.write(path, raw, mode=0o600, dir_mode=0o700)
 
-    def _own(self, name: str, *, joining: bool) -> bytes | None:
-        """Until the node has joined, its note of the config on disk may be a first boot's reduced one."""
+    def copies(self, name: str, *, joining: bool = False) -> Iterator[tuple[str, bytes]]:
+        """Every file that says to be that config, with its path. Until the node has joined, its note of the
+        config on disk may be a first boot's reduced one."""
         places = [_path(name), names.SERVED_CONFIG_FILE]
         if not joining:
             places.append(names.CURRENT_CONFIG_FILE)
         for place in places:
             raw = self._root.read_optional(place)
             if raw is not None and name_of(raw) == name:
-                if _is_whole(raw):
-                    return raw
-                _log.warning("a copy of a config is damaged and not used", config=name, path=place)
+                yield place, raw
+
+    def _own(self, name: str, *, joining: bool) -> bytes | None:
+        for place, raw in self.copies(name, joining=joining):
+            if _is_whole(raw):
+                return raw
+            _log.warning("a copy of a config is damaged and not used", config=name, path=place)
         return None
 
 

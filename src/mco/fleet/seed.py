@@ -1,6 +1,7 @@
 """What a new instance needs before the first machine can boot: something to render for each built-in pool.
 
-And the policy that keeps people from deleting a rendered config that is in use.
+And the policies: one keeps people from deleting a rendered config that is in use, one says which Secrets a
+node may make.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from mco.api import names, resources
-from mco.api.policies import DELETION_GUARD, binding_object, policy_object
+from mco.api.policies import EMBEDDED, binding_object, policy_object
 from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists
@@ -36,11 +37,10 @@ async def seed(client: Client) -> None:
 
 
 async def guard(client: Client) -> None:
-    """The deletion guard, as this version has it; an administrator's business."""
-    for resource, body in (
-        (resources.ADMISSION_POLICIES, policy_object(DELETION_GUARD)),
-        (resources.ADMISSION_POLICY_BINDINGS, binding_object(DELETION_GUARD)),
-    ):
+    """The admission policies, as this version has them; an administrator's business."""
+    policies = [(resources.ADMISSION_POLICIES, policy_object(policy)) for policy in EMBEDDED]
+    bindings = [(resources.ADMISSION_POLICY_BINDINGS, binding_object(policy)) for policy in EMBEDDED]
+    for resource, body in (*policies, *bindings):
         try:
             await patiently(partial(client.create, resource, body))
         except AlreadyExists:

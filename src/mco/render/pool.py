@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mco.api import names
 from mco.api.controllerconfig import ControllerConfig
 from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import RenderError
 from mco.render.checks import Versions, check_config, check_versions
+from mco.render.describe import made_by
 from mco.render.merge import BaseImages, merge
 from mco.render.rendered import Rendered
 from mco.render.selection import in_merge_order, select, subject
@@ -70,13 +70,8 @@ def _generate(
             path="$.spec.osImageStream.name",
             hint="remove osImageURL from the MachineConfigs, or the stream from the pool",
         )
-    annotations = {
-        names.GENERATED_BY_CONTROLLER_VERSION: versions.hash,
-        names.RELEASE_IMAGE_VERSION: controller.metadata.annotation(names.RELEASE_IMAGE_VERSION) or "",
-    }
-    if overridden:
-        annotations[names.OS_IMAGE_OVERRIDDEN] = "true"
-    rendered = Rendered(pool, ordered, merged, annotations, overridden=overridden)
+    said = made_by(controller, versions, overridden=overridden)
+    rendered = Rendered(pool, ordered, merged, said, overridden=overridden)
     # Naming can fail, and then the pool cannot be rendered.
     assert rendered.name
     return rendered

@@ -14,6 +14,7 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import RenderError
 from mco.ignition import encode
 from mco.ignition.types import Config
+from mco.render.describe import metadata
 from mco.render.merge import MergedSpec, spec_fields
 from mco.render.naming import rendered_name
 from mco.render.provenance import Provenance, provenance
@@ -103,16 +104,7 @@ class Rendered:
         return provenance(self.inputs, self._merged)
 
     def _body(self, spec: dict[str, Any]) -> dict[str, Any]:
-        owner = {
-            "apiVersion": names.API_VERSION,
-            "kind": "MachineConfigPool",
-            "name": self.pool.name,
-            "uid": self.pool.metadata.uid,
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-        metadata = {"name": self.name, "annotations": dict(self._annotations), "ownerReferences": [owner]}
-        return {"metadata": metadata, "spec": spec}
+        return {"metadata": metadata(self.name, self.pool, dict(self._annotations)), "spec": spec}
 
     def _largest(self) -> str:
         largest = max(self.inputs, key=lambda item: len(item.spec.config))

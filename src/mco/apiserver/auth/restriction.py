@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import Any
 
+from mco.api import configcopies
 from mco.apiserver import errors
 from mco.apiserver.auth.rules import node_of
 from mco.apiserver.auth.user import User
@@ -47,6 +48,8 @@ def check(user: User, served: Served, new: Obj, old: Obj | None) -> None:
             problem = _event(node, new) or (_event(node, old) if old else "")
         case "certificatesigningrequests.certificates.k8s.io":
             problem = _request(user, new)
+        case "secrets":
+            problem = _secret(node, new)
         case _ if new["metadata"]["name"] != node:
             problem = f'node "{node}" is not allowed to write objects of another name'
     if problem:
@@ -80,6 +83,14 @@ def _event(node: str, event: Obj) -> str:
     if (event.get("involvedObject") or {}).get("name") == node:
         return ""
     return f'node "{node}" may only report events about itself'
+
+
+def _secret(node: str, secret: Obj) -> str:
+    """A part of a copy that the node was asked for. What is in it is the admission policy's business."""
+    of_node = secret["metadata"]["name"][configcopies.NODE_START :] == node
+    if of_node and secret["type"] == configcopies.SECRET_TYPE:
+        return ""
+    return f'node "{node}" may only make Secrets that hold its own copies of configs'
 
 
 def _request(user: User, request: Obj) -> str:

@@ -99,6 +99,7 @@ COMPONENTS: dict[str, tuple[Rule, ...]] = {
         Rule(_READ, _LEASES, namespace=NODE_LEASES),
         Rule(_READ, "configmaps secrets", namespace=names.NAMESPACE),
         Rule("create patch", "configmaps", namespace=names.NAMESPACE),
+        Rule("delete", "secrets", namespace=names.NAMESPACE),
         Rule(f"{_READ} delete", "secrets", namespace=TOKEN_NAMESPACE),
     ),
     "configserver": (
@@ -128,6 +129,7 @@ def node_rules(node: str) -> tuple[Rule, ...]:
         Rule("get list watch patch update", f"machineconfignodes.{_GROUP}", itself),
         Rule("patch update", f"machineconfignodes.{_GROUP}/status", itself),
         Rule("create patch update", "events"),
+        Rule("create", "secrets", namespace=names.NAMESPACE),
         *NEWCOMERS,
         Rule(_READ, f"machineconfigs.{_GROUP} machineconfigpools.{_GROUP} controllerconfigs.{_GROUP}"),
         Rule(_READ, f"machineconfigurations.{names.OPERATOR_GROUP}"),

@@ -81,13 +81,15 @@ class DataStrategy(Strategy):
     """ConfigMaps and Secrets: keys that can be file names, a size limit, and a switch against changes."""
 
     schema = schemas.CONFIG_MAP
+    encoded = ("binaryData",)
+    """Fields whose values are base64; they count as what that stands for."""
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         causes: list[Cause] = []
         size = 0
         for field in ("data", "binaryData"):
             for key, value in (new.get(field) or {}).items():
-                size += len(value)
+                size += len(value) * 3 // 4 if field in self.encoded else len(value)
                 if not _DATA_KEY.match(key) or len(key) > 253:
                     causes.append(errors.invalid_value(f"{field}[{key}]", key, _KEY_RULE))
         if size > _DATA_LIMIT:
@@ -109,6 +111,7 @@ _KEY_RULE = (
 
 class SecretStrategy(DataStrategy):
     schema = schemas.SECRET
+    encoded = ("data",)
 
     def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         new.setdefault("type", "Opaque")

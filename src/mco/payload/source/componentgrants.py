@@ -81,6 +81,7 @@ _CONTROLLER = Grants(
                 events("what happens to pools and nodes"),
                 config_maps(verbs=(*READ, "create"), because="which configs are served, and which in use"),
                 config_maps(*_MARKS, verbs=("patch",), because="the same, as it changes"),
+                secrets(verbs=("get", "list", "delete"), because="copies of lost configs that nodes give"),
             ),
         ),
     ),
@@ -107,7 +108,15 @@ _DAEMON = Grants(
         ),
         constraints("privileged"),
     ),
-    inside=(Inside(namespace=names.NAMESPACE, rules=(events("what it does to its node"),)),),
+    inside=(
+        Inside(
+            namespace=names.NAMESPACE,
+            rules=(
+                events("what it does to its node"),
+                secrets(verbs=("create",), because="its copy of a lost config, when it is asked for it"),
+            ),
+        ),
+    ),
 )
 
 _SERVER = Grants(

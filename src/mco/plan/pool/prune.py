@@ -51,14 +51,20 @@ def pool_of(config: MachineConfig) -> str:
     """The pool that the config was rendered for; nothing for one that was not rendered.
 
     Only what bears all marks of a rendered config is one: whatever else has such a name is a person's."""
-    named = _NAME.fullmatch(config.name)
+    named = pool_in(config.name)
     metadata = config.metadata
-    if named is None or metadata.labels or metadata.annotation(names.GENERATED_BY_CONTROLLER_VERSION) is None:
+    if not named or metadata.labels or metadata.annotation(names.GENERATED_BY_CONTROLLER_VERSION) is None:
         return ""
     owner = metadata.controller()
     if owner is None:
-        return named[1]
+        return named
     return owner.name if owner.kind == "MachineConfigPool" else ""
+
+
+def pool_in(name: str) -> str:
+    """The pool that the name of a rendered config says; nothing for any other name."""
+    named = _NAME.fullmatch(name)
+    return named[1] if named else ""
 
 
 def decide(facts: Facts, limits: Limits, now: datetime) -> Decision:

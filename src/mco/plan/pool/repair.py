@@ -6,7 +6,10 @@ from typing import Any
 
 import msgspec
 
+from mco.api import names
 from mco.api.machineconfig import MachineConfig, MachineConfigSpec
+
+_VERSIONS = (names.GENERATED_BY_CONTROLLER_VERSION, names.RELEASE_IMAGE_VERSION)
 
 
 def repair(found: MachineConfig, wanted: MachineConfig) -> list[dict[str, Any]] | None:
@@ -19,6 +22,15 @@ def repair(found: MachineConfig, wanted: MachineConfig) -> list[dict[str, Any]] 
         return None
     test = {"op": "test", "path": "/metadata/resourceVersion", "value": found.metadata.resource_version}
     return [test, *changes]
+
+
+def is_edit(found: MachineConfig, wanted: MachineConfig) -> bool:
+    """Whether somebody else made them differ: another version of ours says of itself what it is."""
+    said = found.metadata.annotations or {}
+    renamed = {key: value for key, value in (wanted.metadata.annotations or {}).items() if key in _VERSIONS}
+    metadata = msgspec.structs.replace(found.metadata, annotations=said | renamed)
+    lacking = any(key not in said for key in renamed)
+    return lacking or repair(msgspec.structs.replace(found, metadata=metadata), wanted) is not None
 
 
 def _metadata(found: MachineConfig, wanted: MachineConfig) -> list[dict[str, Any]]:

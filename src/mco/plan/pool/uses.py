@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
 import msgspec
 
@@ -41,6 +42,7 @@ NOT_IN_USE = frozenset({Why.YOUNG, Why.NEWEST, Why.PINNED})
 _OF_NODES = (Why.NODE_CURRENT, Why.NODE_DESIRED, Why.NODE_PENDING, Why.ROLLBACK_TARGET)
 _OF_POOLS = (Why.POOL_SPEC, Why.POOL_STATUS)
 
+User = MachineConfigPool | Node | MachineConfigNode
 Reasons = Mapping[Why, tuple[str, ...]]
 """Each reason with the names of the pools, nodes or builds that it comes from, if it comes from any."""
 
@@ -73,27 +75,36 @@ def in_use(reasons: Reasons) -> bool:
 def users_text(reasons: Reasons) -> str:
     """Who needs it, for a sentence: `pool worker, nodes w1 and w2`."""
     pools, nodes = _names(reasons, _OF_POOLS), _names(reasons, _OF_NODES)
-    parts = [_listed("pool", pools), _listed("node", nodes)]
-    parts.append(_listed("image build", list(reasons.get(Why.IMAGE_BUILD, ()))))
+    parts = [listed("pool", pools), listed("node", nodes)]
+    parts.append(listed("image build", list(reasons.get(Why.IMAGE_BUILD, ()))))
     if Why.SERVED in reasons:
         parts.append("machines that were served it and may be booting")
     return ", ".join(part for part in parts if part)
 
 
+def needs(user: User) -> Iterator[tuple[str, Why]]:
+    """What one of them needs, and why; a name may be empty."""
+    match user:
+        case MachineConfigPool():
+            if user.metadata.deletion_timestamp:
+                # It waits for its configs to go; its nodes speak for themselves.
+                return
+            yield user.spec.configuration.name, Why.POOL_SPEC
+            yield user.status.configuration.name, Why.POOL_STATUS
+        case Node():
+            yield state.current(user), Why.NODE_CURRENT
+            yield state.desired(user), Why.NODE_DESIRED
+        case MachineConfigNode():
+            yield user.spec.config_version.desired, Why.NODE_PENDING
+            yield user.status.config_version.desired, Why.NODE_PENDING
+            yield user.status.config_version.current, Why.ROLLBACK_TARGET
+
+
 def _all(users: Users) -> Iterator[tuple[str, Why, str]]:
-    for pool in users.pools:
-        if pool.metadata.deletion_timestamp:
-            # It waits for its configs to go; its nodes speak for themselves.
-            continue
-        yield pool.spec.configuration.name, Why.POOL_SPEC, pool.name
-        yield pool.status.configuration.name, Why.POOL_STATUS, pool.name
-    for node in users.nodes:
-        yield state.current(node), Why.NODE_CURRENT, node.name
-        yield state.desired(node), Why.NODE_DESIRED, node.name
-    for report in users.reports:
-        yield report.spec.config_version.desired, Why.NODE_PENDING, report.name
-        yield report.status.config_version.desired, Why.NODE_PENDING, report.name
-        yield report.status.config_version.current, Why.ROLLBACK_TARGET, report.name
+    everybody: Iterable[User] = chain(users.pools, users.nodes, users.reports)
+    for user in everybody:
+        for config, why in needs(user):
+            yield config, why, user.name
     for build, config in users.builds.items():
         yield config, Why.IMAGE_BUILD, build
 
@@ -102,7 +113,8 @@ def _names(reasons: Reasons, of: Iterable[Why]) -> list[str]:
     return sorted({name for why in of for name in reasons.get(why, ())})
 
 
-def _listed(kind: str, found: list[str]) -> str:
+def listed(kind: str, found: Sequence[str]) -> str:
+    """`node w1`, `nodes w1 and w2`, and no more of many than help."""
     if not found:
         return ""
     shown, more = found[:_NAMED], len(found) - _NAMED
