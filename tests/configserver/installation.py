@@ -29,6 +29,7 @@ from mco.configserver.process import Listeners, Ports, run_cluster
 from mco.kube.client import Client
 from mco.kube.config import Cluster, load
 from mco.kube.errors import NotFoundError
+from mco.runtime.scraping import Address
 from tests.configserver.clients import new_authority, write_pair
 
 CA = b"-----BEGIN CERTIFICATE-----\nauthority of the cluster\n-----END CERTIFICATE-----\n"
@@ -72,6 +73,7 @@ class Installation:
             insecure_port=0,
             limits=limits or Limits(),
             grace=0.5,
+            metrics=Address("127.0.0.1", 0),
         )
 
     @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mco.cli.metrics import metrics_option
 from mco.cli.options import kubeconfig_option, log_level_option
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _LISTENER_OPTIONS = (
     click.option(
         "--payload-version", default="", help="Version of the release this belongs to, for the log."
     ),
+    metrics_option,
     log_level_option,
 )
 
@@ -159,6 +161,7 @@ def _prepare(listening: dict[str, Any]) -> Listeners:
         bind=listening["bind"],
         secure_port=listening["secure_port"],
         insecure_port=listening["insecure_port"] or None,
+        metrics=listening["metrics_listen"],
     )
 
 

@@ -35,7 +35,7 @@ Seen = tuple[tuple[Path, tuple[int, int, int]], ...]
 PROFILE_FILE = Path("/etc/mcs/bootstrap/api-server/api-server.yaml")
 """Where an installation says which TLS it wants, wherever the rest of its files is (spec/operator.md 3.1)."""
 
-_POOLS = (names.MASTER, names.ARBITER)
+POOLS = (names.MASTER, names.ARBITER)
 
 
 class BootstrapConfigs:
@@ -53,7 +53,7 @@ class BootstrapConfigs:
 
     def ready(self, pool: str, version: str) -> Prepared | None:
         """Raises MCOError for a pool that has to wait for the cluster."""
-        if pool not in _POOLS:
+        if pool not in POOLS:
             raise MCOError(f'refusing to serve bootstrap configuration to pool "{pool}"')
         seen, prepared = self._answers.get((pool, version), ((), None))
         return prepared if seen == _look(path for path, _ in seen) else None

@@ -15,6 +15,7 @@ import msgspec
 
 from mco.base.errors import InvalidInput, MCOError, NotFound
 from mco.configserver.admission import Admission, Refused, UnknownToken
+from mco.configserver.metrics import Requests
 from mco.configserver.negotiate import negotiate
 from mco.configserver.prepared import Prepared
 from mco.configserver.routes import Plain, resolve
@@ -42,11 +43,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """`headers` without Content-Length, which follows from `body`."""
+    """`headers` without Content-Length, which follows from `body`; `version` of Ignition, of the config that
+    is in it."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: tuple[bytes, ...] = ()
+    version: str = ""
 
     @property
     def length(self) -> int:
@@ -91,31 +94,48 @@ class Front:
         clock: Clock,
         audit: Audit | None = None,
         lookup: Lookup | None = None,
+        requests: Requests | None = None,
     ) -> None:
         self._configs = configs
         self._admit = admit
         self._clock = clock
         self._audit = audit or NoAudit()
         self._lookup = lookup
+        self._requests = requests or Requests(lambda _: False)
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
         """The response, or an awaitable of it where something is fetched or made first. Never raises."""
+        began = self._clock.monotonic()
         route = resolve(request.method, request.target)
         if isinstance(route, Plain):
-            return _plain(route)
+            return self._counted(_plain(route), "", began)
+        answer = self._answer(request, route.pool)
+        if isinstance(answer, Response):
+            return self._counted(answer, route.pool, began)
+        return self._counted_later(answer, route.pool, began)
+
+    def _counted(self, response: Response, pool: str, began: float) -> Response:
+        seconds = self._clock.monotonic() - began
+        self._requests.answered(pool, response.status, response.version, seconds)
+        return response
+
+    async def _counted_later(self, answer: Awaitable[Response], pool: str, began: float) -> Response:
+        return self._counted(await answer, pool, began)
+
+    def _answer(self, request: Request, pool: str) -> Response | Awaitable[Response]:
         try:
-            admission = self._admission(request, route.pool)
+            admission = self._admission(request, pool)
             version = negotiate(request.accept)
-            prepared = self._configs.ready(route.pool, version)
+            prepared = self._configs.ready(pool, version)
             if prepared is None:
-                return self._answer_later(request, route.pool)
-            return self._serve(request, route.pool, prepared, admission)
+                return self._answer_later(request, pool)
+            return self._serve(request, pool, prepared, admission)
         except UnknownToken as error:
             if self._lookup is None:
-                return self._failed(request, route.pool, error)
-            return self._answer_later(request, route.pool, error.token_id)
+                return self._failed(request, pool, error)
+            return self._answer_later(request, pool, error.token_id)
         except Exception as error:
-            return self._failed(request, route.pool, error)
+            return self._failed(request, pool, error)
 
     async def _answer_later(self, request: Request, pool: str, token_id: str = "") -> Response:
         try:
@@ -132,7 +152,9 @@ class Front:
         return self._admit(request.authorization, pool, self._clock.now())
 
     def _serve(self, request: Request, pool: str, prepared: Prepared, admission: Admission) -> Response:
-        response = Response(200, (("Content-Type", "application/json"),), prepared.body(admission.token))
+        sent = prepared.version if request.method == "GET" else ""
+        content = (("Content-Type", "application/json"),)
+        response = Response(200, content, prepared.body(admission.token), sent)
         _log.info(
             "config served",
             **_who(request, pool),
@@ -140,7 +162,7 @@ class Front:
             version=prepared.version,
             identity=admission.token_id,
         )
-        if request.method != "HEAD":
+        if sent:
             self._audit.served(request, pool, prepared.name, admission)
         return response
 

@@ -40,6 +40,6 @@ class Family(msgspec.Struct, frozen=True):
     series: Mapping[tuple[str, ...], float | Distribution]
 
 
-def single(metric: Metric, value: float) -> Family:
+def single(metric: Metric, value: float | Distribution) -> Family:
     """Of a metric without labels."""
     return Family(metric, {(): value})
