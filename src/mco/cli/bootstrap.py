@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mco.render.bootstrap import Bootstrap
 
 
@@ -58,29 +56,10 @@ def command(manifest_dir: Path, dest_dir: Path) -> None:
 def write(folder: Path, result: Bootstrap) -> None:
     """A config server that looks at the folder meanwhile never sees half a file, nor a pool whose config is
     not there yet."""
+    from mco.cli.yamltext import text
     from mco.pki import files
 
     for name, body in result.files.items():
         path = folder / name
         files.private_folder(path.parent)
-        files.write(path, _text(body))
-
-
-def _text(body: Mapping[str, Any]) -> bytes:
-    """As YAML that the original's parser reads as it was meant: it takes more words for numbers and booleans
-    than the library that writes it."""
-    import yaml
-
-    from mco.api.scalars import must_be_quoted
-
-    class Dumper(yaml.CSafeDumper):
-        def ignore_aliases(self, _: object) -> bool:
-            return True
-
-    def text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
-        style = '"' if must_be_quoted(value) else "|" if "\n" in value else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    dumped: str = yaml.dump(dict(body), Dumper=Dumper, sort_keys=False, allow_unicode=True)
-    return dumped.encode()
+        files.write(path, text(body))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from mco.cli.election import Election, election_options
+from mco.cli.operatorbootstrap import bootstrap
 from mco.cli.options import kubeconfig_option, log_level_option
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @kubeconfig_option()
 @click.option(
     "--apiserver-url",
@@ -29,7 +31,9 @@ from mco.cli.options import kubeconfig_option, log_level_option
 )
 @election_options
 @log_level_option
+@click.pass_context
 def command(
+    context: click.Context,
     kubeconfig: Path | None,
     apiserver_url: str,
     ca: Path | None,
@@ -38,10 +42,13 @@ def command(
     log_level: str,
 ) -> None:
     """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node, and in a cluster
-    the other components.
+    the other components. With a command, do that instead.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
+    if context.invoked_subcommand:
+        _refuse_options(context)
+        return
     if bool(apiserver_url) != (ca is not None):
         raise click.UsageError("--apiserver-url and --ca belong together")
 
@@ -54,6 +61,7 @@ def command(
     from mco.operator.endpoint import Endpoint, discover
     from mco.operator.objects import Installation
     from mco.payload import operands
+    from mco.plan.installation.images import OURS
     from mco.runtime import logging, version
     from mco.runtime.clock import SystemClock
     from mco.runtime.supervise import supervise
@@ -61,7 +69,8 @@ def command(
     logging.configure(log_level)
     cluster = load(kubeconfig)
     clock = SystemClock()
-    image = operands.read_images(images_json) if images_json else ""
+    images = operands.read_images(images_json) if images_json else {}
+    image = images.get(OURS, "")
     given = Endpoint(server=apiserver_url, authorities=ca.read_bytes()) if ca else None
 
     async def work(client: Client) -> None:
@@ -72,6 +81,7 @@ def command(
             version=version.RAW,
             commit=version.commit(),
             image=image,
+            other_images=images,
         )
         setting = operands.Setting(image=image, server=endpoint.server)
         await process.run(client, installation, clock, operands.load(setting) if image else ())
@@ -81,3 +91,18 @@ def command(
             await supervise({"operator": election.part(client, names.OPERATOR_LEASE, work, clock)})
 
     asyncio.run(run())
+
+
+command.add_command(bootstrap)
+
+
+def _refuse_options(context: click.Context) -> None:
+    """They would be ignored without a word."""
+    given = [
+        param
+        for param in context.command.params
+        if param.name and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        text = f"{given[0].opts[0]} is not an option of this command; its own stand behind it"
+        raise click.UsageError(text, context)

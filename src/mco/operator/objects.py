@@ -11,6 +11,7 @@ import msgspec
 from mco.api import names
 from mco.api.core import Node
 from mco.api.meta.objects import JSON
+from mco.plan.installation import images
 from mco.plan.installation.conditions import OPERATOR, OPERATOR_IMAGE
 from mco.plan.installation.discovered import Sources, fields
 from mco.plan.node.target import EMPTY_NAME
@@ -20,7 +21,8 @@ from mco.plan.pool.waiting import ARBITER_TOPOLOGY
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between installations. `server` is the API server's URL as machines reach it, `ca` its
     PEM bundle; `version` is the program's (`version.Raw`), `commit` its source's. `image` runs the other
-    components; without one somebody else runs them, as `mco up` does."""
+    components; without one somebody else runs them, as `mco up` does. `other_images` by their names in
+    images.json."""
 
     server: str
     ca: bytes
@@ -30,6 +32,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     topology: str = "External"
     commit: str = ""
     image: str = ""
+    other_images: Mapping[str, str] = {}
 
     @property
     def versions(self) -> dict[str, str]:
@@ -81,7 +84,7 @@ def controller_config(installation: Installation, found: Sources = _NOTHING_FOUN
         "cloudProviderConfig": "",
         "clusterDNSIP": "",
         "dns": None,
-        "images": _images(installation),
+        "images": images.for_nodes({**installation.other_images, images.OURS: installation.image}),
         "infra": {
             "apiVersion": "config.openshift.io/v1",
             "kind": "Infrastructure",
@@ -99,10 +102,6 @@ def controller_config(installation: Installation, found: Sources = _NOTHING_FOUN
         "rootCAData": ca,
     } | fields(found, installation.version)
     return config
-
-
-def _images(installation: Installation) -> dict[str, str]:
-    return {"machineConfigOperator": installation.image} if installation.image else {}
 
 
 def machine_configuration() -> JSON:

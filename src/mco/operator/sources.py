@@ -30,6 +30,7 @@ LOOK_AGAIN = 30.0
 """Seconds for which what was read is used."""
 OWN_MAP = "cluster-config"
 SERVER_AUTHORITIES = "machine-config-server-ca"
+INITIAL_AUTHORITIES = "initial-kube-apiserver-server-ca"
 CONFIG, MANAGED, SYSTEM = "openshift-config", "openshift-config-managed", "kube-system"
 _API = "config.openshift.io/v1"
 _BUNDLE = "ca-bundle.crt"
@@ -144,7 +145,7 @@ class Reader:
         complete = await self._map(SYSTEM, "bootstrap") is not None
         if complete and not bring_up:
             return await self._bundle(MANAGED, "kube-apiserver-client-ca")
-        initial = await self._bundle(CONFIG, "initial-kube-apiserver-server-ca")
+        initial = await self._bundle(CONFIG, INITIAL_AUTHORITIES)
         signer = await self._bundle(_SIGNER_OPERATOR, _SIGNER)
         return replaced(initial, _SIGNER_NAME, signer)
 

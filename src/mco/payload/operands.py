@@ -30,19 +30,21 @@ class _Images(msgspec.Struct, rename="camel"):
     release_version: str
 
 
-def read_images(path: Path) -> str:
-    """The image for the components, from the file that the payload's ConfigMap is mounted as. Raises
+def read_images(path: Path) -> dict[str, str]:
+    """The images by their names, from the file that the payload's ConfigMap is mounted as. Raises
     InvalidInput when it is not of this version: then the operator was replaced and its file was not, or the
     other way around, and the next look will find both."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Images)
+        raw = path.read_bytes()
+        found = msgspec.json.decode(raw, type=_Images)
+        images = msgspec.json.decode(raw, type=dict[str, str])
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"could not parse images.json bytes: {error}", path=str(path)) from error
     if found.release_version != version.RAW:
         found_version = f'refusing to read images.json version "{found.release_version}"'
         text = f'{found_version}, operator version "{version.RAW}"'
         raise InvalidInput(text, path=str(path), hint="the payload is being applied; it is read again")
-    return found.machine_config_operator
+    return images
 
 
 def with_image(body: Any, image: str) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from mco.operator.controllerconfig import differences
 from mco.operator.objects import Installation, controller_config
 from mco.plan.installation.discovered import Sources
+from mco.plan.installation.images import OURS, for_nodes
 
 INSTALLATION = Installation(server="https://api", ca=b"ca", version="1", image="example/mco:1")
 NETWORK = {"spec": {"serviceNetwork": ["172.30.0.0/16"]}, "status": {"networkType": "OVNKubernetes"}}
@@ -52,7 +53,7 @@ def test_what_is_set_and_cleared(field: str, have: Any, becomes: Any) -> None:
         ("dns", {"spec": {"baseDomain": "example"}}),
         ("releaseImage", "example/release"),
         ("cloudProviderConfig", "text"),
-        ("images", {"machineConfigOperator": "example/mco:1", "keepalived": "example/keepalived"}),
+        ("images", for_nodes({OURS: INSTALLATION.image, "keepalivedImage": "example/keepalived"})),
     ],
 )
 def test_what_stays_when_nobody_knows_it(field: str, have: Any) -> None:
