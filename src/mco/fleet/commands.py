@@ -30,7 +30,7 @@ def operator(instance: Instance, server: str) -> Component:
     )
 
 
-def controller(instance: Instance, settle: float) -> Component:
+def controller(instance: Instance, ports: Ports, settle: float) -> Component:
     return _component(
         instance,
         "controller",
@@ -39,6 +39,7 @@ def controller(instance: Instance, settle: float) -> Component:
         f"--settle={settle:g}",
         "--collect",
         "--collect-rate=200",
+        _metrics(ports.controller_metrics),
         ALONE,
     )
 
@@ -55,6 +56,7 @@ def config_server(instance: Instance, ports: Ports, address: str, server: str) -
         f"--cert={instance.tls / 'tls.crt'}",
         f"--key={instance.tls / 'tls.key'}",
         "--require-token",
+        _metrics(ports.configserver_metrics),
     )
 
 
@@ -70,6 +72,10 @@ def simulate(instance: Instance, prefix: str, nodes: int) -> Component:
         "--reboot=2-5",
         "--leases",
     )
+
+
+def _metrics(port: int) -> str:
+    return f"--metrics-listen=127.0.0.1:{port}"
 
 
 def _component(instance: Instance, name: str, *argv: str) -> Component:

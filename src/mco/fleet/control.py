@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
-import socket
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from functools import partial
@@ -15,7 +13,7 @@ from mco.base.errors import Conflict, MCOError
 from mco.configserver.tokens import new_token
 from mco.fleet import commands
 from mco.fleet.components import running
-from mco.fleet.instance import Instance, Ports
+from mco.fleet.instance import Instance, Ports, is_free
 from mco.fleet.patience import patiently
 from mco.fleet.starting import exists, listening, ready, until
 from mco.kube.client import Client
@@ -73,7 +71,7 @@ async def control_plane(instance: Instance, address: str, settle: float) -> Asyn
     first = commands.api_server(instance, ports, address)
     others = (
         commands.operator(instance, server),
-        commands.controller(instance, settle),
+        commands.controller(instance, ports, settle),
         commands.config_server(instance, ports, address, server),
     )
     async with running([first]) as (api_server,):
@@ -105,7 +103,7 @@ async def _until_free(instance: Instance, addresses: Iterable[str], ports: Ports
     """Components of a run that was killed need a moment to end; anybody else keeps the port."""
     end = asyncio.get_running_loop().time() + _PORT_PATIENCE
     for address in dict.fromkeys(addresses):
-        while taken := [port for port in (ports.api, ports.config) if not _is_free(address, port)]:
+        while taken := [port for port in (ports.api, ports.config) if not is_free(address, port)]:
             if asyncio.get_running_loop().time() > end:
                 raise Conflict(
                     f"port {taken[0]} on {address} is taken by another process",
@@ -114,14 +112,6 @@ async def _until_free(instance: Instance, addresses: Iterable[str], ports: Ports
                     f"mco down --name {instance.name} --purge",
                 )
             await asyncio.sleep(_POLL)
-
-
-def _is_free(address: str, port: int) -> bool:
-    try:
-        socket.create_server((address, port)).close()
-    except OSError as error:
-        return error.errno != errno.EADDRINUSE
-    return True
 
 
 async def _installed(client: Client) -> AsyncIterator[bool]:

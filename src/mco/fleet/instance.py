@@ -13,6 +13,7 @@ A tour gets a folder of its own, `NAME.tour`, that is thrown away (design.md 10,
 
 from __future__ import annotations
 
+import errno
 import re
 import socket
 from pathlib import Path
@@ -24,12 +25,17 @@ from mco.lab import paths
 from mco.pki import files
 
 TOUR_SUFFIX = ".tour"
+_LOOPBACK = "127.0.0.1"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?\Z")
 
 
 class Ports(msgspec.Struct, frozen=True):
+    """`controller_metrics` and `configserver_metrics` are of the loopback address."""
+
     api: int
     config: int
+    controller_metrics: int = 0
+    configserver_metrics: int = 0
 
 
 class Instance:
@@ -54,12 +60,18 @@ class Instance:
         return self.machines.is_dir() and any(self.machines.iterdir())
 
     def ports(self, address: str) -> Ports:
-        """The instance's ports: those of last time, or ones that are free on `address` now."""
+        """The instance's ports: those of last time, or ones that are free on `address` now. No machine
+        remembers those for metrics: others take the place of those that somebody has."""
         kept = self.folder / "instance.json"
-        if kept.exists():
-            return msgspec.json.decode(kept.read_bytes(), type=Ports)
-        ports = Ports(*_free(address, 2))
-        files.write(kept, msgspec.json.encode(ports))
+        known = msgspec.json.decode(kept.read_bytes(), type=Ports) if kept.exists() else None
+        api, config = (known.api, known.config) if known else _free(address, 2)
+        metrics = (known.controller_metrics, known.configserver_metrics) if known else (0, 0)
+        if not all(port and is_free(_LOOPBACK, port) for port in metrics):
+            first, second = _free(_LOOPBACK, 2)
+            metrics = (first, second)
+        ports = Ports(api, config, *metrics)
+        if ports != known:
+            files.write(kept, msgspec.json.encode(ports))
         return ports
 
 
@@ -91,6 +103,14 @@ def lock_of(name: str) -> Path:
 
 def instances_folder() -> Path:
     return paths.state_home() / "mco" / "instances"
+
+
+def is_free(address: str, port: int) -> bool:
+    try:
+        socket.create_server((address, port)).close()
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
+    return True
 
 
 def _free(address: str, count: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_ports_are_kept(tmp_path: Path) -> None:
     first = Instance("a", tmp_path / "a").ports("127.0.0.1")
     assert Instance("a", tmp_path / "a").ports("127.0.0.1") == first
     assert first.api != first.config
+
+
+def test_a_port_for_metrics_is_only_kept_while_it_is_free(tmp_path: Path) -> None:
+    first = Instance("a", tmp_path / "a").ports("127.0.0.1")
+    with socket.create_server(("127.0.0.1", first.controller_metrics)):
+        second = Instance("a", tmp_path / "a").ports("127.0.0.1")
+    assert (second.api, second.config) == (first.api, first.config)
+    assert first.controller_metrics not in (second.controller_metrics, second.configserver_metrics)
+    assert Instance("a", tmp_path / "a").ports("127.0.0.1") == second
 
 
 def test_one_instance_of_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
