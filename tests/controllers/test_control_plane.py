@@ -180,7 +180,7 @@ SCHEDULER_KIND = {
 async def roles_and_taints(on: Stage) -> tuple[set[str], list[tuple[str, str]]]:
     node = (await on.nodes())["m0"]
     roles = {key for key in node.metadata.labels or {} if key.startswith(names.NODE_ROLE_PREFIX)}
-    return roles, [(taint.key, taint.effect) for taint in node.spec.taints or ()]
+    return roles, [(taint["key"], taint["effect"]) for taint in node.spec.taints or ()]
 
 
 async def test_masters_follow_the_scheduler(masters: Stage) -> None:

@@ -60,7 +60,7 @@ async def test_waiting_nodes_carry_the_taint_and_lose_it(fleet: Fleet) -> None:
 
     def tainted(name: str) -> bool:
         node = fleet.nodes.store.get(name)
-        return node is not None and any(t.key == "UpdateInProgress" for t in node.spec.taints or ())
+        return node is not None and any(t["key"] == "UpdateInProgress" for t in node.spec.taints or ())
 
     await fleet.until(
         lambda: {tainted("w0"), tainted("w1")} == {True, False} and len(fleet.moving) == 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,11 +10,8 @@ import msgspec
 from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import APIStruct, LabelSelector, Object, ObjectReference
 
-
-class Taint(APIStruct, frozen=True, kw_only=True):
-    key: str
-    value: str = ""
-    effect: str = ""
+Taint = Mapping[str, Any]
+"""Whole, with `key`, `effect` and what else there is: the list of a node's taints is written whole."""
 
 
 class NodeSpec(APIStruct, frozen=True, kw_only=True):
@@ -89,8 +87,12 @@ class Namespace(Object, frozen=True, kw_only=True):
     pass
 
 
+class SecretName(APIStruct, frozen=True, kw_only=True):
+    name: str = ""
+
+
 class ServiceAccount(Object, frozen=True, kw_only=True):
-    pass
+    image_pull_secrets: tuple[SecretName, ...] | None = None
 
 
 class LeaseSpec(APIStruct, frozen=True, kw_only=True):

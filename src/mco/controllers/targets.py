@@ -7,10 +7,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from mco.api import names, resources
-from mco.api.core import Node
+from mco.api.core import Node, Taint
 from mco.api.machineconfignode import MachineConfigNode
 from mco.base.errors import MCOError
 from mco.kube.client import Client
@@ -97,20 +95,22 @@ def node_patch(config: str, change: Change) -> dict[str, Any]:
 
 
 def report_patch(report: MachineConfigNode, config: str) -> list[dict[str, Any]]:
-    """A JSON patch that holds only as long as nobody else has set another target. Its daemon writes the
-    report's status all the time, so that the object's version would hardly ever be the one that was seen."""
-    path = "/spec/configVersion/desired"
+    """A JSON patch that holds only for this very object, and as long as its spec is the one that was seen,
+    even if another target was set and taken back meanwhile. Its daemon writes the report's status all the
+    time, so that the object's version would hardly ever be the one that was seen."""
+    seen = report.metadata
     return [
-        {"op": "test", "path": path, "value": report.spec.config_version.desired},
-        {"op": "replace", "path": path, "value": config},
+        {"op": "test", "path": "/metadata/uid", "value": seen.uid},
+        {"op": "test", "path": "/metadata/generation", "value": seen.generation},
+        {"op": "replace", "path": "/spec/configVersion/desired", "value": config},
     ]
 
 
-def _taints(node: Node, wanted: bool) -> list[dict[str, Any]] | None:
+def _taints(node: Node, wanted: bool) -> list[Taint] | None:
     kept = [taint for taint in node.spec.taints or () if not nodes.is_update_taint(taint)]
     if wanted:
         kept.append(nodes.UPDATE_TAINT)
-    return [msgspec.to_builtins(taint) for taint in kept] or None
+    return kept or None
 
 
 def _first(results: Sequence[BaseException | None]) -> BaseException | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from mco.api import names
 from mco.api.core import Node, Taint
 
 MASTER_ROLE = f"{names.NODE_ROLE_PREFIX}master"
 CONTROL_PLANE_ROLE = f"{names.NODE_ROLE_PREFIX}control-plane"
 WORKER_ROLE = f"{names.NODE_ROLE_PREFIX}worker"
-_NO_SCHEDULE = "NoSchedule"
+_NO_SCHEDULE = {"effect": "NoSchedule"}
 
 
 def is_master(node: Node) -> bool:
@@ -34,14 +32,18 @@ def patch(node: Node, schedulable: bool) -> dict[str, Any] | None:
         "metadata": {"resourceVersion": node.metadata.resource_version, "labels": labels},
     }
     if taints != have:
-        body["spec"] = {"taints": [msgspec.to_builtins(taint) for taint in taints] or None}
+        body["spec"] = {"taints": list(taints) or None}
     return body
 
 
 def _taints(have: tuple[Taint, ...], schedulable: bool) -> tuple[Taint, ...]:
     if schedulable:
         roles = (MASTER_ROLE, CONTROL_PLANE_ROLE)
-        return tuple(t for t in have if not (t.key in roles and t.effect == _NO_SCHEDULE))
-    if any((t.key, t.effect) == (MASTER_ROLE, _NO_SCHEDULE) for t in have):
+        return tuple(t for t in have if not any(_reserves(t, role) for role in roles))
+    if any(_reserves(t, MASTER_ROLE) for t in have):
         return have
-    return (*have, Taint(key=MASTER_ROLE, effect=_NO_SCHEDULE))
+    return (*have, {"key": MASTER_ROLE, **_NO_SCHEDULE})
+
+
+def _reserves(taint: Taint, role: str) -> bool:
+    return taint.items() >= {"key": role, **_NO_SCHEDULE}.items()

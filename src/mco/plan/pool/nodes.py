@@ -9,12 +9,12 @@ import msgspec
 from mco.api import names
 from mco.api.core import Node, Taint
 
-UPDATE_TAINT = Taint(key=names.UPDATE_TAINT, effect="PreferNoSchedule")
+UPDATE_TAINT: Taint = {"key": names.UPDATE_TAINT, "effect": "PreferNoSchedule"}
 """Carried by nodes that wait for an update (spec/node.md 2)."""
 
 
 def is_update_taint(taint: Taint) -> bool:
-    return (taint.key, taint.effect) == (UPDATE_TAINT.key, UPDATE_TAINT.effect)
+    return UPDATE_TAINT.items() <= taint.items()
 
 
 _GOOD = {"Ready": "True", "DiskPressure": "False", "NetworkUnavailable": "False"}

@@ -33,6 +33,13 @@ def taint(key: str, effect: str = "NoSchedule") -> dict[str, str]:
             {WORKER: ""},
             [OTHER],
         ),
+        (
+            [MASTER, CONTROL_PLANE],
+            [{**OTHER, "timeAdded": "2026-01-02T03:04:05Z", "later": {"than": "this"}}],
+            False,
+            {},
+            "both",
+        ),
         ([MASTER, CONTROL_PLANE, WORKER], [taint(MASTER, "NoExecute")], True, None, None),
         ([MASTER, CONTROL_PLANE, WORKER], [taint(MASTER)], True, {}, []),
         ([MASTER, CONTROL_PLANE], [taint(MASTER, "NoExecute")], False, {}, "both"),
