@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 import yaml
 
 from mco.cli.configserver import bootstrap as serve
+from mco.configserver.bootstrap import BootstrapConfigs
 from mco.fleet.seed import base_config
+from mco.ignition import dataurl
 from mco.plan.installation.images import IMAGES
 from tests import installer
 from tests.cli.test_render import mco, write
@@ -55,8 +58,8 @@ def test_the_files_are_the_originals(made: Path) -> None:
     assert authorities["data"] == {"ca-bundle.crt": installer.pem("kube")}
 
 
-def test_the_first_configs_are_rendered_of_it(made: Path, tmp_path: Path) -> None:
-    """By the command of the Pod, once somebody has added MachineConfigs."""
+def test_the_first_configs_are_made_of_it(made: Path, tmp_path: Path) -> None:
+    """By the command of the Pod, once somebody has added MachineConfigs; and the first machine gets one."""
     folder = tmp_path / "in"
     write(folder, **{f"0{role}": base_config(role) for role in ("master", "worker", "arbiter")})
     for path in (made / BELOW).iterdir():
@@ -72,7 +75,13 @@ def test_the_first_configs_are_rendered_of_it(made: Path, tmp_path: Path) -> Non
         "rendered-master",
         "rendered-worker",
     ]
-    assert (tmp_path / "out/controller-config/machine-config-controller.yaml").exists()
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("{}")
+    served = BootstrapConfigs(tmp_path / "out", kubeconfig)
+    config = json.loads(b"".join(asyncio.run(served.prepare("master", "3.5.0")).body("")))
+    contents = {file["path"]: file["contents"]["source"] for file in config["storage"]["files"]}
+    authorities = dataurl.decode(contents["/etc/kubernetes/kubelet-ca.crt"])
+    assert authorities.decode() == installer.pem("kube")
 
 
 def _replaced(argument: str, places: dict[str, str]) -> str:

@@ -135,8 +135,8 @@ class _Folder:
         if all(found.get(key) == value for key, value in wanted.items()):
             return wanted
         self.warnings.append(
-            f"nothing in the cluster will look for the Secret of --pull-secret: it has to be {_PULL_SECRET} in "
-            f"namespace {CONFIG}"
+            f"nothing in the cluster will look for the Secret of --pull-secret: it has to be {_PULL_SECRET} "
+            f"in namespace {CONFIG}"
         )
         return None
 
