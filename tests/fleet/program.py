@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PATIENCE = 110.0
@@ -16,7 +16,7 @@ PATIENCE = 110.0
 class Running:
     """A started `mco`, its output as far as it has come."""
 
-    def __init__(self, folder: Path, *argv: str) -> None:
+    def __init__(self, folder: Path, *argv: str, environment: Mapping[str, str] = os.environ) -> None:
         self.log = folder / f"{argv[0]}-{len(list(folder.iterdir()))}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -24,7 +24,7 @@ class Running:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=dict(os.environ),
+                env=dict(environment),
                 start_new_session=True,
             )
 
@@ -41,8 +41,8 @@ class Running:
             assert time.monotonic() < end, self.output
             time.sleep(0.05)
 
-    def ended(self) -> int:
-        return self.process.wait(PATIENCE)
+    def ended(self, patience: float = PATIENCE) -> int:
+        return self.process.wait(patience)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)

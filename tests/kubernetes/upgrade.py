@@ -1,0 +1,110 @@
+"""The report of a slow hand-over, played on real kubelets (spec/operator.md 0.2).
+
+Version A is this one in the form that the report's had: its operator runs under the ServiceAccount `default`,
+by permissions of its own. Version B is the next one, applied by its own program.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mco.api import names
+from mco.runtime import version
+from tests.kubernetes import record
+from tests.kubernetes.cluster import MACHINES, NAMESPACE, OPERATOR, PATIENCE, Cluster, line, moment, name
+from tests.kubernetes.record import Record, Version, recording
+from tests.kubernetes.release import Release, make_next, write_old
+
+_CLUSTER_OPERATOR = "machine-config"
+_NEW_BINDING = ("clusterrolebinding", OPERATOR)
+
+
+class Upgrade(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened. `old` and `new` are the operators' Pods, `said` is what the new one logged, `boots` are
+    the nodes' boot ids, before and after. `cluster` runs the new version now."""
+
+    cluster: Cluster
+    record: Record
+    old: Any
+    new: Any
+    said: list[dict[str, Any]]
+    boots: tuple[dict[str, str], dict[str, str]]
+
+    @property
+    def after_ready(self) -> float:
+        """Seconds from B being able to lead to B leading, by its own clock."""
+        ready, leads = line(self.said, "waiting for the lease"), line(self.said, "leading")
+        return moment(leads["time"]) - moment(ready["time"])
+
+    @property
+    def after_release(self) -> float:
+        """Seconds without a leader, by the Lease's times."""
+        released, taken = self.leases("")[0], self.leases(name(self.new))[0]
+        return moment(taken.object["spec"]["acquireTime"]) - moment(released.object["spec"]["renewTime"])
+
+    def leases(self, pod: str) -> list[Version]:
+        """The versions of the operator's Lease while a Pod held it, or nobody."""
+        found = self.record.of(record.LEASES, names.OPERATOR_LEASE)
+        return [each for each in found if holder(each.object) == pod]
+
+
+def holder(lease: Any) -> str:
+    """The holder's Pod."""
+    return str(lease["spec"].get("holderIdentity") or "").rpartition("_")[0]
+
+
+def reported(operator: Any) -> str:
+    """The version that a ClusterOperator says it is at."""
+    versions = (operator.get("status") or {}).get("versions") or ()
+    return next((str(each["version"]) for each in versions if each["name"] == "operator"), "")
+
+
+def upgrade(cluster: Cluster, folder: Path) -> Upgrade:
+    release = make_next(folder)
+    _bring_image(cluster, release)
+    _begin_with_old(cluster, folder)
+    before = cluster.boot_ids()
+    (old,) = cluster.pods(OPERATOR)
+    paths = (*record.CONDITIONS, record.PODS, record.LEASES, record.BINDINGS)
+    with recording(cluster, folder, *paths) as seen:
+        _install(cluster, environment=release.environment)
+        cluster.until(cluster.settled)
+        (new,) = cluster.pods(OPERATOR)
+        said = cluster.said(name(new))
+    return Upgrade(
+        cluster=cluster, record=seen, old=old, new=new, said=said, boots=(before, cluster.boot_ids())
+    )
+
+
+def _bring_image(cluster: Cluster, release: Release) -> None:
+    """To the nodes, which import what they find in that folder when they start."""
+    shutil.move(release.image, cluster.folder / "images")
+    for machine in MACHINES:
+        cluster.inside(machine, "systemctl", "restart", "lab-images")
+
+
+def _begin_with_old(cluster: Cluster, folder: Path) -> None:
+    """Its operator reports that nothing changes any more."""
+    _install(cluster, f"--manifests={write_old(folder / 'old')}")
+    cluster.kubectl("delete", "--ignore-not-found", *_NEW_BINDING)
+    cluster.until(lambda: holder(cluster.get("lease", names.OPERATOR_LEASE, NAMESPACE)) == _only(cluster))
+    cluster.until(lambda: _reports(cluster) == version.RAW)
+    cluster.until(cluster.settled)
+
+
+def _only(cluster: Cluster) -> str:
+    return next((name(pod) for pod in cluster.pods(OPERATOR)), "nobody")
+
+
+def _reports(cluster: Cluster) -> str:
+    return reported(cluster.get("clusteroperator", _CLUSTER_OPERATOR))
+
+
+def _install(cluster: Cluster, *options: str, environment: dict[str, str] | None = None) -> None:
+    argv = ("install", f"--kubeconfig={cluster.kubeconfig}", "--wait", *options)
+    install = cluster.mco(*argv) if environment is None else cluster.mco(*argv, environment=environment)
+    assert install.ended(PATIENCE) == 0, install.output
