@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from mco.api.resources import MACHINE_CONFIG_POOLS
+from mco.configserver.process import Ports
 from tests.configserver.clients import ask
-from tests.configserver.installation import installation
-from tests.configserver.test_cluster import NEWEST, eventually
+from tests.configserver.installation import Installation, installation
+from tests.configserver.test_cluster import NEWEST, create_token, eventually
 from tests.scrape import ask as scrape
 from tests.scrape import families, series
 
@@ -24,16 +27,24 @@ ASKED = (
     (("GET", "/config/worker", OLD, ""), ("200", "worker", "3.1.0")),
     (("HEAD", "/config/worker", NEWEST, ""), ("200", "worker", "")),
     (("GET", "/config/worker", NEWEST.replace("3.5.0", "9.0.0"), ""), ("400", "worker", "")),
-    (("GET", "/config/worker", NEWEST, "Bearer abc123.0123456789abcdef"), ("401", "worker", "")),
+    (("GET", "/config/worker", NEWEST, "Bearer abc123.ffffffffffffffff"), ("401", "worker", "")),
     (("GET", "/config/no-such-pool", NEWEST, ""), ("404", "", "")),
-    (("GET", "/config/another", NEWEST, "Bearer abc123.0123456789abcdef"), ("401", "", "")),
+    (("GET", "/config/another", NEWEST, "Bearer abc123.ffffffffffffffff"), ("401", "", "")),
     (("POST", "/config/worker", NEWEST, ""), ("405", "", "")),
     (("GET", "/healthz", "", ""), ("200", "", "")),
 )
 
 
+@contextlib.asynccontextmanager
+async def served(cluster: Installation) -> AsyncIterator[Ports]:
+    """By a server that knows the join token abc123."""
+    await create_token(cluster)
+    async with cluster.config_server() as ports:
+        yield ports
+
+
 async def test_each_request_is_counted_once(tmp_path: Path) -> None:
-    async with installation(tmp_path) as cluster, cluster.config_server() as ports:
+    async with installation(tmp_path) as cluster, served(cluster) as ports:
         url = f"http://127.0.0.1:{ports.metrics}/metrics"
         for (method, target, accept, authorization), (code, _, _) in ASKED:
             shown = {"Authorization": authorization} if authorization else {}

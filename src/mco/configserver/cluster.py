@@ -2,7 +2,9 @@
 
 Caches tell what changed; for each pool that a change touches, the config is fetched and the versions that
 machines ask for are prepared before the new answers replace the old ones. A pool whose new config cannot be
-had is served its last good one. No request waits for the API server, and none needs it to be there.
+had is served its last good one. Those are not kept on a disk, where a config's secrets would lie about: a
+server that starts while a pool's config is missing serves the pool's other one, if that is there. No request
+waits for the API server, and none needs it to be there.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from mco.api.meta.objects import Object
 from mco.api.resources import CONFIG_MAPS, CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, SECRETS
 from mco.base.errors import InvalidInput, NotFound, Unavailable
 from mco.configserver.credentials import TOKEN_FOLDER, FollowedFile
-from mco.configserver.front import NotServed
+from mco.configserver.front import NotReady, NotServed
 from mco.configserver.generation import Generation
 from mco.configserver.kubeconfig import Endpoint
 from mco.configserver.marks import ServingMarks
@@ -42,6 +44,10 @@ _log = Logger("mco.configserver")
 AUTHORITIES_MAP = "kubeconfig-data"
 AUTHORITIES_KEY = "ca-bundle.crt"
 _RETRY = RetryPolicy(longest=5.0, pause=5.0)
+
+
+class Missing(Unavailable):
+    """A rendered config is not there; it may come back."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +97,13 @@ def chosen_config(pool: MachineConfigPool) -> str:
     return pool.status.configuration.name
 
 
+def eligible_configs(pool: MachineConfigPool) -> list[str]:
+    """Which configs new machines may get, the best first. The machines of a pool have one of these two, or
+    are on their way; a new machine goes the rest of the way with them."""
+    both = (chosen_config(pool), pool.spec.configuration.name, pool.status.configuration.name)
+    return [name for name in dict.fromkeys(both) if name]
+
+
 class ClusterConfigs:
     """The answers, by pool; see `front.Configs`."""
 
@@ -129,7 +142,7 @@ class ClusterConfigs:
     async def prepare(self, pool: str, version: str) -> Prepared:
         generation = self._generations.get(pool)
         if generation is None:
-            raise Unavailable(
+            raise NotReady(
                 self._reasons.get(pool, "the pool's config is not prepared yet"),
                 subject=f"MachineConfigPool/{pool}",
             )
@@ -163,11 +176,19 @@ class ClusterConfigs:
         self._reasons.pop(name, None)
 
     async def _renew(self, pool: MachineConfigPool) -> None:
-        config = chosen_config(pool)
-        if not config:
+        eligible = eligible_configs(pool)
+        if not eligible:
             raise Unavailable("the pool has no rendered config yet", subject=f"MachineConfigPool/{pool.name}")
-        controller, endpoint = self._controller(), self._endpoint()
         present = self._generations.get(pool.name)
+        try:
+            await self._replace(pool.name, present, eligible[0])
+        except Missing:
+            if present or len(eligible) == 1:
+                raise
+            await self._replace(pool.name, None, eligible[1])
+
+    async def _replace(self, pool: str, present: Generation | None, config: str) -> None:
+        controller, endpoint = self._controller(), self._endpoint()
         known = self._caches.machine_configs.store.get(config)
         if present and known and present.identity == _identity(known, controller, endpoint):
             return
@@ -181,14 +202,14 @@ class ClusterConfigs:
         await generation.warm({NEWEST, *(present.versions if present else ())})
         if present:
             generation.ready(NEWEST)  # raises if nobody could be served: then the last good one stays
-        self._generations[pool.name] = generation
-        _log.info("pool prepared", pool=pool.name, config=config, versions=list(generation.versions))
+        self._generations[pool] = generation
+        _log.info("pool prepared", pool=pool, config=config, versions=list(generation.versions))
 
     async def _fetch(self, config: str) -> MachineConfig:
         try:
             machine_config = await self._client.get(MACHINE_CONFIGS, config)
         except NotFound as error:
-            raise Unavailable(
+            raise Missing(
                 "the pool's rendered config is missing", subject=f"MachineConfig/{config}"
             ) from error
         # The raw part is a view of the whole answer of the API server.
@@ -217,7 +238,7 @@ class ClusterConfigs:
     def _machine_config_changed(self, old: MachineConfig | None, new: MachineConfig | None) -> None:
         changed = _name(old, new)
         for pool in self._caches.pools.store.values():
-            if chosen_config(pool) == changed:
+            if changed in eligible_configs(pool):
                 self._reconciler.enqueue(pool.name)
 
     def _config_map_changed(self, old: ConfigMap | None, new: ConfigMap | None) -> None:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from mco.base.errors import InvalidInput, MCOError, NotFound
+from mco.base.errors import InvalidInput, MCOError, NotFound, Unavailable
 from mco.configserver.admission import Admission, Refused, UnknownToken
 from mco.configserver.metrics import Requests
 from mco.configserver.negotiate import negotiate
@@ -27,8 +27,11 @@ _log = Logger("mco.configserver")
 Admit = Callable[[str, str, datetime], Admission]
 """From the Authorization header, the pool and the time. Raises Refused."""
 
-Lookup = Callable[[str], Awaitable[None]]
-"""Look for a token that is not known, by its id; never raises."""
+Unknown = Callable[[str], bool]
+"""Whether it is certain that there is no token of that id; if not, that is being found out."""
+
+_RETRY_AFTER = "5"
+"""Seconds. Ignition takes no notice and asks again after 0.1 to 5 s, for ever; it gives up on any 4xx."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +63,10 @@ class NotServed(NotFound):
     """There is nothing of that name to serve: 404. What should be there and is missing is another error."""
 
 
+class NotReady(Unavailable):
+    """What should be served is not there yet, and comes by itself: 503."""
+
+
 class Configs(Protocol):
     """Where prepared answers come from."""
 
@@ -67,7 +74,7 @@ class Configs(Protocol):
         """The answer if it is there. Raises NotServed for an unknown pool."""
 
     async def prepare(self, pool: str, version: str) -> Prepared:
-        """The answer, made now if need be. Raises MCOError if it cannot be made."""
+        """The answer, made now if need be. Raises NotReady, or another MCOError if it cannot be made."""
 
 
 class Audit(Protocol):
@@ -93,18 +100,18 @@ class Front:
         admit: Admit,
         clock: Clock,
         audit: Audit | None = None,
-        lookup: Lookup | None = None,
+        unknown: Unknown = lambda _: True,
         requests: Requests | None = None,
     ) -> None:
         self._configs = configs
         self._admit = admit
         self._clock = clock
         self._audit = audit or NoAudit()
-        self._lookup = lookup
+        self._unknown = unknown
         self._requests = requests or Requests(lambda _: False)
 
     def answer(self, request: Request) -> Response | Awaitable[Response]:
-        """The response, or an awaitable of it where something is fetched or made first. Never raises."""
+        """The response, or an awaitable of it where the answer is made first. Never raises."""
         began = self._clock.monotonic()
         route = resolve(request.method, request.target)
         if isinstance(route, Plain):
@@ -128,28 +135,26 @@ class Front:
             version = negotiate(request.accept)
             prepared = self._configs.ready(pool, version)
             if prepared is None:
-                return self._answer_later(request, pool)
+                return self._answer_later(request, pool, version, admission)
             return self._serve(request, pool, prepared, admission)
-        except UnknownToken as error:
-            if self._lookup is None:
-                return self._failed(request, pool, error)
-            return self._answer_later(request, pool, error.token_id)
         except Exception as error:
             return self._failed(request, pool, error)
 
-    async def _answer_later(self, request: Request, pool: str, token_id: str = "") -> Response:
+    async def _answer_later(
+        self, request: Request, pool: str, version: str, admission: Admission
+    ) -> Response:
         try:
-            if token_id and self._lookup is not None:
-                await self._lookup(token_id)
-            admission = self._admission(request, pool)
-            version = negotiate(request.accept)
-            prepared = self._configs.ready(pool, version) or await self._configs.prepare(pool, version)
-            return self._serve(request, pool, prepared, admission)
+            return self._serve(request, pool, await self._configs.prepare(pool, version), admission)
         except Exception as error:
             return self._failed(request, pool, error)
 
     def _admission(self, request: Request, pool: str) -> Admission:
-        return self._admit(request.authorization, pool, self._clock.now())
+        try:
+            return self._admit(request.authorization, pool, self._clock.now())
+        except UnknownToken as error:
+            if self._unknown(error.token_id):
+                raise
+            raise NotReady("the join token is not known yet") from error
 
     def _serve(self, request: Request, pool: str, prepared: Prepared, admission: Admission) -> Response:
         sent = prepared.version if request.method == "GET" else ""
@@ -178,6 +183,8 @@ class Front:
                 )
             case NotServed():
                 status = HTTPStatus.NOT_FOUND
+            case NotReady():
+                status = HTTPStatus.SERVICE_UNAVAILABLE
             case InvalidInput(path="Accept"):
                 status = HTTPStatus.BAD_REQUEST
             case MCOError():
@@ -193,7 +200,7 @@ class Front:
             subject=error.subject,
             path=error.path,
         )
-        return Response(status)
+        return Response(status, (("Retry-After", _RETRY_AFTER),) if isinstance(error, NotReady) else ())
 
 
 def _plain(route: Plain) -> Response:

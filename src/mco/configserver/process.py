@@ -21,7 +21,7 @@ from mco.configserver.marks import ServingMarks
 from mco.configserver.metrics import Requests
 from mco.configserver.server import Server
 from mco.configserver.tls import Profile, ServingCertificate
-from mco.configserver.tokens import TokenLookup, follow_tokens
+from mco.configserver.tokens import UnknownTokens, follow_tokens
 from mco.kube.client import Client
 from mco.kube.config import Cluster
 from mco.kube.events import Recorder
@@ -89,9 +89,9 @@ async def run_cluster(
         configs = ClusterConfigs(client, caches, access, ServingMarks(client, clock))
         recorder = Recorder(client, COMPONENT, names.NAMESPACE, clock=clock)
         gate = Gate(book, SharedToken(access.token_folder), require_token=require_token)
-        audit, lookup = EventAudit(recorder, clock), TokenLookup(client, book)
+        audit, unknown = EventAudit(recorder, clock), UnknownTokens(client, clock)
         requests = Requests(caches.pools.store.__contains__)
-        front = Front(configs, gate.admit, clock, audit, lookup, requests)
+        front = Front(configs, gate.admit, clock, audit, unknown, requests)
         server = Server(front.answer, listeners.limits)
 
         async def serve() -> None:
@@ -106,6 +106,7 @@ async def run_cluster(
         parts = {
             **caches.parts(),
             **exposition.parts(),
+            "unknown-tokens": unknown.run,
             "certificate": certificate.watch,
             "memory": server.tidy,
             "serve": serve,
