@@ -13,6 +13,7 @@ from mco.apiserver.server import Running, Settings, running
 from mco.configserver.cluster import Access
 from mco.configserver.process import Listeners, run_cluster
 from mco.controllers.process import Controllers, Pace
+from mco.fleet.seed import guard
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.operator import process
@@ -40,6 +41,7 @@ async def world(folder: Path) -> AsyncIterator[World]:
         controllers = Controllers(client, clock, authority=signer, pace=Pace(settle=0.0))
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         await install(client, installation)
+        await guard(client)
         async with beside(
             process.run(client, installation, clock),
             *(part() for part in controllers.parts.values()),

@@ -53,7 +53,8 @@ def test_machines_that_booted_from_each_of_four_configs_converge(tmp_path: Path,
     async def story(world: World) -> None:
         *between, last = await bring_up(world)
         if lost:
-            await world.delete(*between)
+            for config in between:
+                await world.lose(config)
         await world.start(*MACHINES)
         assert await world.updated("master") == last
         for machine in world.machines:
@@ -61,8 +62,9 @@ def test_machines_that_booted_from_each_of_four_configs_converge(tmp_path: Path,
             assert machine.read("/etc/motd") == "managed"
             assert "systemd.unified_cgroup_hierarchy=1" in machine.kernel_arguments
             assert machine.reboots <= 1
-            listed, _ = await world.condition(machine.name, CONFIG_UNKNOWN)
-            assert bool(listed) == (lost and machine.served != last)
+            if not lost or machine.served == last:
+                # Of the others either is first: the update, or the config that comes back from the machine.
+                assert await world.condition(machine.name, CONFIG_UNKNOWN) == ("", "")
         assert not world.ever_degraded
 
     told(tmp_path, story)

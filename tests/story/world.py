@@ -13,8 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from mco.api import bootstraptokens, names, resources
+from mco.api import bootstraptokens, configcopies, names, resources
 from mco.api.core import Node
+from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
 from mco.base.errors import HostError
@@ -75,6 +76,8 @@ class World:
         self._machines: dict[str, StoryMachine] = {}
         self._pools: Informer[MachineConfigPool] = Informer(client, resources.MACHINE_CONFIG_POOLS)
         self._nodes: Informer[Node] = Informer(client, resources.NODES)
+        self._configs: Informer[MachineConfig] = Informer(client, resources.MACHINE_CONFIGS)
+        self._configs.add_handler(lambda *_: self._changed.set())
         self._pools.add_handler(lambda *_: self._changed.set())
         self._nodes.add_handler(lambda *_: self._node_changed())
         self.most_away = 0
@@ -82,7 +85,7 @@ class World:
 
     async def follow(self) -> None:
         """Keeps what a person sees up to date, until cancelled."""
-        await asyncio.gather(self._pools.run(), self._nodes.run())
+        await asyncio.gather(self._pools.run(), self._nodes.run(), self._configs.run())
 
     def _node_changed(self) -> None:
         away = [n for n in self._nodes.store.values() if state.current(n) != state.desired(n)]
@@ -99,6 +102,15 @@ class World:
     async def delete(self, *machine_configs: str) -> None:
         for name in machine_configs:
             await self._client.delete(resources.MACHINE_CONFIGS, name)
+
+    async def lose(self, rendered: str) -> None:
+        """Somebody deletes a rendered config past the guard."""
+        body = {"metadata": {"annotations": {names.ALLOW_DELETION: ""}}}
+        await self._client.patch(resources.MACHINE_CONFIGS, rendered, body)
+        await self.delete(rendered)
+
+    async def edit(self, rendered: str, **spec: Any) -> MachineConfig:
+        return await self._client.patch(resources.MACHINE_CONFIGS, rendered, {"spec": spec})
 
     @contextlib.asynccontextmanager
     async def paused(self, pool: str) -> AsyncIterator[None]:
@@ -180,12 +192,14 @@ class World:
     def pool(self, name: str) -> MachineConfigPool:
         return self._pools.store.get(name) or MachineConfigPool()
 
-    async def rendered(self, pool: str, *, made_of: Collection[str]) -> str:
+    async def rendered(self, pool: str, *, made_of: Collection[str], other_than: str = "") -> str:
         """Waits until new machines are meant to get the config of these MachineConfigs; its name."""
 
         def holds() -> bool:
             found = self.pool(pool)
             sources = {source.name for source in found.spec.configuration.source or ()}
+            if found.spec.configuration.name == other_than:
+                return False
             return set(made_of) == sources and chosen_config(found) == found.spec.configuration.name
 
         await self._until(holds, f"{pool} rendered from {sorted(made_of)}")
@@ -194,6 +208,43 @@ class World:
     def current_config(self, node: str) -> str:
         found = self._nodes.store.get(node)
         return state.current(found) if found else ""
+
+    async def stored(self, config: str) -> MachineConfig:
+        return await self._client.get(resources.MACHINE_CONFIGS, config)
+
+    async def back(self, config: str, before: MachineConfig) -> MachineConfig:
+        """Waits until there is one of that name again."""
+        uid = before.metadata.uid
+        await self._until(
+            lambda: (found := self._configs.store.get(config)) is not None and found.metadata.uid != uid,
+            f"{config} is back",
+        )
+        return await self.stored(config)
+
+    async def put_back(self, edited: MachineConfig) -> MachineConfig:
+        """Waits until somebody has changed a config again after that edit."""
+        version = edited.metadata.resource_version
+
+        def holds() -> bool:
+            found = self._configs.store.get(edited.name)
+            return found is not None and int(found.metadata.resource_version) > int(version)
+
+        await self._until(holds, f"{edited.name} is put back")
+        return await self.stored(edited.name)
+
+    async def on_the_way(self, *machines: str) -> None:
+        """Waits until one of them is."""
+        nodes = self._nodes.store
+        await self._until(
+            lambda: any(state.current(n) != state.desired(n) for m in machines if (n := nodes.get(m))),
+            "a rollout",
+        )
+
+    async def copies_left(self) -> list[str]:
+        """Secrets in which machines handed over configs, a while after."""
+        await self.passes(60)
+        found = await self._client.list(resources.SECRETS, namespace=names.NAMESPACE)
+        return [secret.name for secret in found.items if secret.type == configcopies.SECRET_TYPE]
 
     async def condition(self, node: str, type_: str) -> tuple[str, str]:
         """Status and message of a condition of the node's MachineConfigNode; empty when it is not there."""

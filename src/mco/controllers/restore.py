@@ -22,9 +22,10 @@ from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists, NotFoundError
 from mco.kube.events import EventSink
 from mco.kube.requests import PatchKind
-from mco.plan.pool.prune import pool_in, pool_of
+from mco.plan.pool.prune import pool_of
 from mco.plan.pool.uses import Reasons, User, Users, listed, needs, users_text, uses
 from mco.render.copies import Spec, spec_of
+from mco.render.naming import pool_in
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
 

@@ -10,12 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-import msgspec
-
 from mco.api import names
 from mco.api.configcopies import MAX_PARTS, PART_BYTES, Answer, Request, answered, requested, secret
 from mco.api.core import Node
-from mco.api.machineconfig import MachineConfig
 from mco.api.resources import NODES, SECRETS
 from mco.base.errors import InvalidInput, MCOError, Unavailable
 from mco.daemon.context import Context
@@ -90,9 +87,8 @@ class Lending:
         from mco.render import copies
 
         for _, raw in self._context.configs.copies(config):
-            with contextlib.suppress(InvalidInput, msgspec.MsgspecError):
-                found = msgspec.json.decode(raw, type=MachineConfig)
-                return copies.pack(copies.spec_of(config, found.spec))
+            with contextlib.suppress(InvalidInput):
+                return copies.pack(copies.spec_kept(config, raw))
         return b""
 
     async def _say(self, request: Request, parts: int) -> None:

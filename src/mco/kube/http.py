@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -73,7 +74,7 @@ class HTTPTransport:
             request.method,
             # Quoted already; a second round would turn %2F into %252F.
             URL(self._cluster.server + request.path, encoded=True).update_query(request.params),
-            data=request.body,
+            data=_in_pieces(request.body),
             headers={**self._credentials.headers, "Content-Type": request.content_type},
             timeout=aiohttp.ClientTimeout(total=total, sock_connect=_CONNECT_SECONDS),
             proxy=self._cluster.proxy_url or None,
@@ -105,6 +106,11 @@ class HTTPTransport:
         self._retired -= unused
         for pool in unused:
             await pool.session.close()
+
+
+def _in_pieces(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A large body is handed to the library as a file: in one piece it would hold up everything else."""
+    return body if body is None or len(body) <= _READ_BUFFER else io.BytesIO(body)
 
 
 class _Pool:

@@ -8,7 +8,7 @@ Such copies are refused.
 
 from __future__ import annotations
 
-import re
+import contextlib
 import zlib
 from typing import Any
 
@@ -19,12 +19,18 @@ from mco.api.machineconfig import MachineConfig, MachineConfigSpec
 from mco.base.errors import InvalidInput
 from mco.ignition import dataurl, encode
 from mco.ignition.types import Config
-from mco.render.naming import rendered_name
+from mco.render.naming import pool_in, rendered_name
 from mco.render.reread import reread
 
 Spec = dict[str, Any]
 
-_NAME = re.compile(rf"{names.RENDERED_PREFIX}(.+)-[0-9a-f]{{32}}")
+_OTHER = "its content has another name"
+_ADDED = (
+    (names.KUBELET_CA_FILE,),
+    (names.CLOUD_CA_FILE,),
+    (names.KUBELET_CA_FILE, names.CLOUD_CA_FILE),
+)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 _LIMIT = 3 << 20
 """Bytes: a server takes no larger request, and so no larger config."""
 
@@ -32,14 +38,18 @@ _LIMIT = 3 << 20
 def spec_of(name: str, spec: MachineConfigSpec) -> Spec:
     """All seven keys of a stored spec, if that is what `name` stands for. Raises InvalidInput, which quotes
     nothing of it, if it is not."""
-    try:
-        found = _written_anew(spec)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidInput("it has no config") from error
-    pool = _NAME.fullmatch(name)
-    if pool is None or _name(pool[1], found) != name:
-        raise InvalidInput("its content has another name")
-    return found
+    return _named(name, spec, _config(spec))
+
+
+def spec_kept(name: str, raw: bytes) -> Spec:
+    """The same of a MachineConfig that a node keeps, as JSON. What a config server served has files with the
+    cluster's authorities that were not rendered; without them it may be what the name stands for."""
+    spec = _decoded(raw).spec
+    config = _config(spec)
+    for added in ((), *_ADDED):
+        with contextlib.suppress(InvalidInput):
+            return _named(name, spec, _without(config, added))
+    raise InvalidInput(_OTHER)
 
 
 def pack(spec: Spec) -> bytes:
@@ -50,17 +60,25 @@ def pack(spec: Spec) -> bytes:
 
 def unpack(name: str, packed: bytes) -> Spec:
     """Raises InvalidInput as `spec_of` does, and for what is larger than any config."""
-    raw = dataurl.gunzip(packed, _LIMIT)
+    return spec_of(name, _decoded(dataurl.gunzip(packed, _LIMIT)).spec)
+
+
+def _decoded(raw: bytes) -> MachineConfig:
     try:
-        copy = msgspec.json.decode(raw, type=MachineConfig)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        return msgspec.json.decode(raw, type=MachineConfig)
+    except _UNREADABLE as error:
         raise InvalidInput("it is no MachineConfig") from error
-    return spec_of(name, copy.spec)
 
 
-def _written_anew(spec: MachineConfigSpec) -> Spec:
-    config = msgspec.json.decode(bytes(spec.config), type=Config)
-    return {
+def _config(spec: MachineConfigSpec) -> Config:
+    try:
+        return msgspec.json.decode(bytes(spec.config), type=Config)
+    except _UNREADABLE as error:
+        raise InvalidInput("it has no config") from error
+
+
+def _named(name: str, spec: MachineConfigSpec, config: Config) -> Spec:
+    found: Spec = {
         "baseOSExtensionsContainerImage": spec.base_os_extensions_container_image,
         "config": msgspec.json.decode(encode.to_json(config)),
         "extensions": list(spec.extensions or ()),
@@ -69,9 +87,14 @@ def _written_anew(spec: MachineConfigSpec) -> Spec:
         "kernelType": spec.kernel_type,
         "osImageURL": spec.os_image_url,
     }
-
-
-def _name(pool: str, spec: Spec) -> str:
-    if reread(spec) != spec:
+    if reread(found) != found:
         raise InvalidInput("it has characters that its name does not tell from blanks")
-    return rendered_name(pool, spec)
+    pool = pool_in(name)
+    if not pool or rendered_name(pool, found) != name:
+        raise InvalidInput(_OTHER)
+    return found
+
+
+def _without(config: Config, paths: tuple[str, ...]) -> Config:
+    files = tuple(file for file in config.storage.files if file.path not in paths)
+    return msgspec.structs.replace(config, storage=msgspec.structs.replace(config.storage, files=files))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,6 +22,15 @@ _SUSPICIOUS: Final = ("\\x", "\\u", "\\N")
 
 Spec = Mapping[str, Any]
 """A MachineConfig's spec as JSON builtins with all its seven keys; `config` is a 3.5.0 Ignition config."""
+
+
+_NAME = re.compile(rf"{names.RENDERED_PREFIX}(.+)-[0-9a-f]{{32}}")
+
+
+def pool_in(name: str) -> str:
+    """The pool that the name of a rendered config says; nothing for any other name."""
+    named = _NAME.fullmatch(name)
+    return named[1] if named else ""
 
 
 def spec_yaml(spec: Spec) -> bytes:

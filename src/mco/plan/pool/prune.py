@@ -6,7 +6,6 @@ counts as a reason to keep.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
@@ -15,8 +14,8 @@ import msgspec
 from mco.api import names
 from mco.api.machineconfig import MachineConfig
 from mco.plan.pool.uses import Reasons, Users, Why, uses
+from mco.render.naming import pool_in
 
-_NAME = re.compile(rf"{names.RENDERED_PREFIX}(.+)-[0-9a-f]{{32}}")
 _OLDEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -59,12 +58,6 @@ def pool_of(config: MachineConfig) -> str:
     if owner is None:
         return named
     return owner.name if owner.kind == "MachineConfigPool" else ""
-
-
-def pool_in(name: str) -> str:
-    """The pool that the name of a rendered config says; nothing for any other name."""
-    named = _NAME.fullmatch(name)
-    return named[1] if named else ""
 
 
 def decide(facts: Facts, limits: Limits, now: datetime) -> Decision:
