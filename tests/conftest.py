@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,12 +21,25 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("quick")
 
 
+_BYTE_CODE = Path(__file__).parents[1] / "build/bytecode"
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _allow_byte_code()
     # Asked to end, the run ends the servers that it started, as it does on Ctrl+C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "only(server): a test of what just the embedded, or real, server does")
     config.addinivalue_line("markers", "since(version): a test of what older real servers do not do")
     config.addinivalue_line("markers", "differs(server, reason): a known difference, which must exist")
+
+
+def _allow_byte_code() -> None:
+    """Who forbids it, as images of containers do, wants none beside the sources. But hundreds of processes
+    here would compile the whole program, each for itself."""
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTE_CODE)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
