@@ -16,9 +16,10 @@ from mco.configserver.front import Front, NotServed
 from mco.configserver.limits import Limits
 from mco.configserver.prepared import Prepared
 from mco.configserver.server import Server
-from mco.configserver.tls import Profile, ServingCertificate
+from mco.configserver.tls import Profile
 from mco.pki import authority
 from mco.pki.authority import Authority
+from mco.pki.serving import ServingCertificate
 from mco.runtime.clock import SystemClock
 
 TOKEN = "abc123.0123456789abcdef"
@@ -88,7 +89,7 @@ def new_authority() -> Authority:
 
 
 def serving(root: Authority, folder: Path, profile: Profile | None = None) -> ServingCertificate:
-    return ServingCertificate(*write_pair(root, folder, "first"), profile or Profile())
+    return ServingCertificate(*write_pair(root, folder, "first"), (profile or Profile()).context)
 
 
 def trusting(root: Authority) -> ssl.SSLContext:

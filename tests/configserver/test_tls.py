@@ -13,8 +13,9 @@ import pytest
 from cryptography import x509
 
 from mco.base.errors import InvalidInput
-from mco.configserver.tls import INTERMEDIATE, Profile, ServingCertificate, profile
+from mco.configserver.tls import INTERMEDIATE, Profile, profile
 from mco.pki.authority import Authority
+from mco.pki.serving import ServingCertificate
 from tests.configserver.clients import (
     Wire,
     ask,
@@ -194,7 +195,7 @@ async def test_a_pair_that_is_swapped_by_a_link_is_noticed(tmp_path: Path) -> No
         write_pair(ROOT, tmp_path / name, name)
     link = tmp_path / "data"
     link.symlink_to("one")
-    certificate = ServingCertificate(link / "tls.crt", link / "tls.key", Profile())
+    certificate = ServingCertificate(link / "tls.crt", link / "tls.key", Profile().context)
     async with served(fixed_front(), context=certificate.context) as (_, port):
         watching = asyncio.create_task(certificate.watch(0.01))
         assert await presented(port) == "one"
@@ -211,6 +212,6 @@ def test_without_its_files_the_server_does_not_start(tmp_path: Path, missing: st
     certificate, key = write_pair(ROOT, tmp_path, "first")
     (tmp_path / missing).unlink()
     with pytest.raises(InvalidInput) as error:
-        ServingCertificate(certificate, key, Profile())
+        ServingCertificate(certificate, key, Profile().context)
     assert str(tmp_path / missing) in error.value.path
-    assert "--cert" in error.value.hint
+    assert "unencrypted private key" in error.value.hint

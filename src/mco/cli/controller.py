@@ -9,7 +9,7 @@ import click
 
 from mco.cli.election import Election, election_options
 from mco.cli.limits import collection_options, limit_options
-from mco.cli.metrics import metrics_option
+from mco.cli.metrics import secure_metrics_options
 from mco.cli.options import Seconds, kubeconfig_option, log_level_option
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @collection_options
 @limit_options
 @election_options
-@metrics_option
+@secure_metrics_options
 @log_level_option
 def command(
     kubeconfig: Path | None,
@@ -42,6 +42,8 @@ def command(
     keep_newest: int,
     election: Election,
     metrics_listen: Address | None,
+    metrics_secure_listen: Address | None,
+    metrics_tls: Path,
     log_level: str,
 ) -> None:
     """Run the controllers: render, node, drain, prune, and where asked for, joining machines.
@@ -55,7 +57,7 @@ def command(
     from mco.controllers.prune import Collection
     from mco.kube.client import Client
     from mco.kube.config import load
-    from mco.kube.exposition import Exposition
+    from mco.kube.exposition import Exposition, Secure
     from mco.pki import authority as pki
     from mco.plan.pool.prune import Limits
     from mco.runtime import logging
@@ -67,7 +69,9 @@ def command(
     signer = pki.load(authority / "ca.crt", authority / "ca.key") if authority else None
     clock = SystemClock()
     limits = Limits(served=keep_served, grace=keep_young, newest=keep_newest)
-    exposition = Exposition(metrics_listen)
+    cluster = load(kubeconfig)
+    secure = Secure(metrics_secure_listen, metrics_tls, cluster) if metrics_secure_listen else None
+    exposition = Exposition(metrics_listen, secure)
     collection = Collection(enabled=collect, limits=limits, rate=collect_rate)
 
     async def work(client: Client) -> None:
@@ -80,7 +84,7 @@ def command(
             await controllers.close()
 
     async def run() -> None:
-        async with Client(load(kubeconfig), user_agent="mco-controller") as client:
+        async with Client(cluster, user_agent="mco-controller") as client:
             leading = election.part(client, names.CONTROLLER_LEASE, work, clock)
             await supervise({"controllers": leading, **exposition.parts()})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mco.cli.metrics import metrics_option
+from mco.cli.metrics import secure_metrics_options
 from mco.cli.options import log_level_option
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def command() -> None:
     is_flag=True,
     help="There is no kubelet: make the Node, renew its Lease and report it Ready.",
 )
-@metrics_option
+@secure_metrics_options
 @log_level_option
 def start(
     root: Path,
@@ -63,6 +63,8 @@ def start(
     node_name: str,
     register_node: bool,
     metrics_listen: Address | None,
+    metrics_secure_listen: Address | None,
+    metrics_tls: Path,
     log_level: str,
 ) -> None:
     """Keep this machine what its config says, until SIGTERM.
@@ -81,6 +83,9 @@ def start(
         raise click.UsageError("--in-cluster and --kubeconfig name two identities; pass one of them")
     if in_cluster and HOST_VARIABLE not in os.environ:
         raise click.UsageError(f"--in-cluster is for a pod: {HOST_VARIABLE} is not set")
+    if metrics_secure_listen is not None and not in_cluster and kubeconfig is None:
+        text = "--metrics-secure-listen asks the API server who may read; pass --in-cluster or --kubeconfig"
+        raise click.UsageError(text)
     configure(log_level)
     options = Options(
         root=_machine(root, fake_host),
@@ -88,7 +93,9 @@ def start(
         in_cluster=in_cluster,
         node_name=node_name,
         register_node=register_node,
-        metrics=metrics_listen,
+        metrics_listen=metrics_listen,
+        metrics_secure_listen=metrics_secure_listen,
+        metrics_tls=metrics_tls,
     )
     run(options)
 

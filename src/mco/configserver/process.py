@@ -20,12 +20,13 @@ from mco.configserver.limits import Limits
 from mco.configserver.marks import ServingMarks
 from mco.configserver.metrics import Requests
 from mco.configserver.server import Server
-from mco.configserver.tls import Profile, ServingCertificate
+from mco.configserver.tls import Profile
 from mco.configserver.tokens import UnknownTokens, follow_tokens
 from mco.kube.client import Client
 from mco.kube.config import Cluster
 from mco.kube.events import Recorder
 from mco.kube.exposition import Exposition
+from mco.pki.serving import ServingCertificate
 from mco.runtime.clock import SystemClock
 from mco.runtime.logging import Logger
 from mco.runtime.scraping import Address
@@ -82,7 +83,7 @@ async def run_cluster(
     that for metrics cannot."""
     clock = SystemClock()
     exposition = Exposition(listeners.metrics)
-    certificate = ServingCertificate(listeners.certificate, listeners.key, listeners.profile)
+    certificate = ServingCertificate(listeners.certificate, listeners.key, listeners.profile.context)
     async with Client(cluster, user_agent=COMPONENT) as client:
         caches, book = Caches(client), TokenBook()
         follow_tokens(caches.tokens, book)
@@ -127,7 +128,7 @@ async def run_bootstrap(
     signals: bool = True,
 ) -> None:
     """Serve the files of an installation that has no cluster yet, until a signal or cancellation."""
-    certificate = ServingCertificate(listeners.certificate, listeners.key, listeners.profile)
+    certificate = ServingCertificate(listeners.certificate, listeners.key, listeners.profile.context)
     exposition, requests = Exposition(listeners.metrics), Requests(POOLS.__contains__)
     server = Server(Front(configs, everybody, SystemClock(), requests=requests).answer, listeners.limits)
 

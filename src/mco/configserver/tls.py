@@ -1,17 +1,10 @@
-"""The TLS side of the listener: suites from flags, and a certificate that is replaced while connections run.
-
-Suites and versions are written as Go writes them (spec/operator.md 3.1). A new certificate is loaded into a
-context of its own and only then takes the place of the old one, so a half-written pair never breaks a
-handshake.
-"""
+"""The TLS side of the listener: suites and versions from flags, which are written as Go writes them
+(spec/operator.md 3.1)."""
 
 from __future__ import annotations
 
-import asyncio
-import os
 import ssl
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -40,6 +33,19 @@ class Profile(msgspec.Struct, frozen=True):
 
     ciphers: tuple[str, ...] = tuple(INTERMEDIATE.values())
     minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+
+    def context(self) -> ssl.SSLContext:
+        """Without a certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = self.minimum
+        context.set_ciphers(":".join(self.ciphers))
+        context.set_alpn_protocols(["http/1.1"])
+        # A machine comes once: nobody would resume its session.
+        context.num_tickets = 0
+        context.options |= ssl.OP_NO_RENEGOTIATION
+        # Every suite that can be chosen is safe: the client knows best what its hardware is fast at.
+        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+        return context
 
 
 def profile(suites: Sequence[str], minimum: str) -> Profile:
@@ -90,73 +96,3 @@ def security_profile(api_server: JSON) -> Profile:
     ciphers = tuple(cipher for cipher in INTERMEDIATE.values() if cipher in wanted)
     minimum = _VERSIONS.get(found.custom.min_tls_version, ssl.TLSVersion.TLSv1_2)
     return Profile(ciphers or tuple(INTERMEDIATE.values()), minimum)
-
-
-class ServingCertificate:
-    """A certificate and key on disk, and the context that serves what they hold now."""
-
-    def __init__(self, certificate: Path, key: Path, profile: Profile) -> None:
-        """Raises InvalidInput if the files cannot be read or do not fit."""
-        self._certificate = certificate
-        self._key = key
-        self._profile = profile
-        self._seen = self._fingerprint()
-        self._current = self._load()
-        self.context = self._load()
-        self.context.sni_callback = self._choose
-
-    async def watch(self, seconds: float = 1.0) -> None:
-        """Take over new files as they appear, for ever."""
-        while True:
-            await asyncio.sleep(seconds)
-            self.refresh()
-
-    def refresh(self) -> None:
-        """Take over the files if they changed; a pair that does not fit is logged and the old one stays."""
-        seen = self._fingerprint()
-        if seen == self._seen:
-            return
-        try:
-            self._current = self._load()
-        except InvalidInput as error:
-            # Its other half may be written in a moment: that changes the fingerprint again.
-            _log.error("certificate not replaced", path=error.path, reason=error.message)
-        else:
-            _log.info("certificate replaced", path=str(self._certificate))
-        self._seen = seen
-
-    def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = self._current
-
-    def _load(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = self._profile.minimum
-        context.set_ciphers(":".join(self._profile.ciphers))
-        context.set_alpn_protocols(["http/1.1"])
-        # A machine comes once: nobody would resume its session.
-        context.num_tickets = 0
-        context.options |= ssl.OP_NO_RENEGOTIATION
-        # Every suite that can be chosen is safe: the client knows best what its hardware is fast at.
-        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
-        try:
-            context.load_cert_chain(self._certificate, self._key)
-        except (OSError, ssl.SSLError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise InvalidInput(
-                f"the serving certificate cannot be used: {reason}",
-                path=f"{self._certificate}, {self._key}",
-                hint="give a PEM certificate chain and its unencrypted private key with --cert and --key",
-            ) from error
-        return context
-
-    def _fingerprint(self) -> tuple[tuple[int, int, int], ...]:
-        return tuple(_identity(path) for path in (self._certificate, self._key))
-
-
-def _identity(path: Path) -> tuple[int, int, int]:
-    """Changes when the file is written, replaced, or when a link to it is switched over."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)

@@ -32,7 +32,7 @@ from mco.kube.client import Client
 from mco.kube.config import Cluster
 from mco.kube.errors import Unauthorized
 from mco.kube.events import Recorder
-from mco.kube.exposition import Exposition
+from mco.kube.exposition import Exposition, Secure
 from mco.runtime.clock import Clock, SystemClock
 from mco.runtime.logging import Logger, bound
 from mco.runtime.scraping import Address
@@ -49,7 +49,8 @@ STOP_SECONDS = 590.0
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """`kubeconfig` given, or `in_cluster` for the service account of a pod: that identity is used as it is
     and none is asked for. `node_name` empty: the machine's host name. `lean`: a new certificate ends the run
-    with Enrolled. `metrics`: where Prometheus may ask, None for nowhere."""
+    with Enrolled. `metrics_...`: where Prometheus may ask, None for nowhere; over TLS with one of the first
+    two identities only, which has to ask who that is."""
 
     root: Path = Path("/")
     kubeconfig: Path | None = None
@@ -57,7 +58,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     node_name: str = ""
     register_node: bool = False
     lean: bool = False
-    metrics: Address | None = None
+    metrics_listen: Address | None = None
+    metrics_secure_listen: Address | None = None
+    metrics_tls: Path = Path()
     agent: AgentSettings = AgentSettings()
 
 
@@ -98,11 +101,21 @@ class Daemon:
                         cluster = await self._identify(identity, fresh=True)
                     _log.info("using a new certificate")
 
-    async def _identify(self, identity: NodeIdentity, *, fresh: bool = False) -> Cluster:
+    def exposition(self) -> Exposition:
+        """Raises Unavailable where an address is taken."""
+        options, secure = self._options, None
+        if options.metrics_secure_listen is not None and (cluster := self._given()) is not None:
+            secure = Secure(options.metrics_secure_listen, options.metrics_tls, cluster)
+        return Exposition(options.metrics_listen, secure)
+
+    def _given(self) -> Cluster | None:
         if self._options.kubeconfig is not None:
             return kubeconfigs.load(self._options.kubeconfig)
-        if self._options.in_cluster:
-            return kubeconfigs.in_cluster(os.environ)
+        return kubeconfigs.in_cluster(os.environ) if self._options.in_cluster else None
+
+    async def _identify(self, identity: NodeIdentity, *, fresh: bool = False) -> Cluster:
+        if (given := self._given()) is not None:
+            return given
         while True:
             try:
                 return await identity.obtain(fresh=fresh)
@@ -196,7 +209,7 @@ async def _start(host: Host, options: Options) -> None:
     notifier = Notifier()
     clock = SystemClock()
     daemon = Daemon(host, options, clock=clock, notifier=notifier)
-    exposition = Exposition(options.metrics)
+    exposition = daemon.exposition()
     parts = {
         "daemon": daemon.run,
         "watchdog": lambda: notifier.keep_alive(clock),

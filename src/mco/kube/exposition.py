@@ -1,31 +1,54 @@
-"""A component's metrics, for whoever may read them."""
+"""A component's metrics, for whoever may read them: everybody on this machine, and over TLS those whom the
+API server knows to be allowed to."""
 
 from __future__ import annotations
 
 import contextlib
-import socket
+import ssl
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mco.runtime.scraping import Address, Listener, bind
+import msgspec
+
+from mco.kube.client import Client
+from mco.kube.config import Cluster
+from mco.kube.reviews import Reviews
+from mco.pki.serving import ServingCertificate
+from mco.runtime.clock import SystemClock
+from mco.runtime.scraping import Address, Listener, Secured, bind, port_of
 from mco.runtime.supervise import Part
 
 if TYPE_CHECKING:
     from mco.runtime.metrics import Page, Source
 
+_REVIEW_PATIENCE = 5.0
+"""Seconds that the API server has to say who asks."""
+_LIFETIME = timedelta(days=3650)
+
+
+class Secure(msgspec.Struct, frozen=True):
+    """`tls` is the folder of `tls.crt` and `tls.key`; as long as they are not there, the certificate is one
+    that nobody signed. `cluster` is asked who may read."""
+
+    address: Address
+    tls: Path
+    cluster: Cluster
+
 
 class Exposition:
-    """Listens from the start: an address that is taken raises Unavailable. Without an address nothing is
-    made, and the library is not imported."""
+    """Listens from the start: an address that is taken raises Unavailable, a certificate that cannot be used
+    InvalidInput. Without an address nothing is made, and the library is not imported. `port` and
+    `secure_port` say where; 0 is nowhere."""
 
-    def __init__(self, plain: Address | None) -> None:
+    def __init__(self, plain: Address | None, secure: Secure | None = None) -> None:
         self._plain = bind(plain, "--metrics-listen") if plain else None
-        self._page = _page() if self._plain else None
-
-    @property
-    def port(self) -> int:
-        """Where it listens; 0 for nowhere."""
-        return self._plain.getsockname()[1] if self._plain else 0
+        self._guarded = _Guarded(secure) if secure else None
+        self._page = _page() if plain or secure else None
+        self.port = port_of(self._plain) if self._plain else 0
+        self.secure_port = port_of(self._guarded.bound) if self._guarded else 0
 
     @contextlib.contextmanager
     def showing(self, source: Source) -> Iterator[None]:
@@ -35,17 +58,46 @@ class Exposition:
 
     def parts(self) -> Mapping[str, Part]:
         """What answers, for `supervise`."""
-        if self._page is None or self._plain is None:
-            return {}
-        return {"metrics": self._listener(self._plain, self._page).run}
+        parts: dict[str, Part] = {}
+        if self._page and self._plain:
+            parts["metrics"] = Listener(self._plain, self._page).run
+        if self._page and self._guarded:
+            parts["metrics-tls"] = partial(self._guarded.serve, self._page)
+            parts["metrics-certificate"] = self._guarded.certificate.watch
+        return parts
 
-    def _listener(self, bound: socket.socket, page: Page) -> Listener:
-        from mco.runtime.metrics import CONTENT_TYPE
 
-        return Listener(bound, page.text, CONTENT_TYPE)
+class _Guarded:
+    def __init__(self, secure: Secure) -> None:
+        self._cluster = secure.cluster
+        pair = secure.tls / "tls.crt", secure.tls / "tls.key"
+        self.certificate = ServingCertificate(*pair, _context, instead=_nobodys)
+        self.bound = bind(secure.address, "--metrics-secure-listen")
+
+    async def serve(self, page: Page) -> None:
+        async with Client(self._cluster, user_agent="mco-metrics", patience=_REVIEW_PATIENCE) as client:
+            secured = Secured(self.certificate.context, Reviews(client, SystemClock()).admit)
+            await Listener(self.bound, page, secured).run()
 
 
 def _page() -> Page:
     from mco.runtime.metrics import Page
 
     return Page()
+
+
+def _context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _nobodys() -> bytes:
+    """A certificate of an authority that is forgotten at once. What makes it is large, and not wanted where
+    there is a better one."""
+    from mco.pki import authority
+
+    now = SystemClock().now()
+    made = authority.create("mco-metrics", now).server("mco-metrics", ["localhost"], now, _LIFETIME)
+    return made.certificate + made.key

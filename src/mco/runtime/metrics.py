@@ -19,15 +19,16 @@ from prometheus_client.utils import floatToGoString
 
 from mco.plan.metrics import Distribution, Family, Kind
 
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
-
 Source = Callable[[], Iterable[Family]]
 """Takes what it needs of the present state when it is called; what is left to do, it does when its result is
 iterated, in another thread."""
 
 
 class Page:
-    """What the sources say that are shown at the moment, and what the process itself uses."""
+    """What the sources say that are shown at the moment, and what the process itself uses, in the text format
+    0.0.4."""
+
+    content_type = CONTENT_TYPE_PLAIN_0_0_4
 
     def __init__(self) -> None:
         self._sources: list[Source] = []
@@ -42,7 +43,6 @@ class Page:
             self._sources.remove(source)
 
     async def text(self) -> bytes:
-        """In the text format 0.0.4."""
         taken = [source() for source in self._sources]
         return await asyncio.to_thread(self._text, taken)
 

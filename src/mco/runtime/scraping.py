@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import Protocol
 
 import msgspec
 
@@ -28,7 +29,13 @@ _AT_ONCE = 16
 Admit = Callable[[str], Awaitable[HTTPStatus]]
 """From the Authorization header: 200, or why not. Never raises."""
 
-Text = Callable[[], Awaitable[bytes]]
+
+class Page(Protocol):
+    """What is answered."""
+
+    content_type: str
+
+    async def text(self) -> bytes: ...
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -66,15 +73,17 @@ def bind(address: Address, flag: str) -> socket.socket:
     return bound
 
 
+def port_of(bound: socket.socket) -> int:
+    port: int = bound.getsockname()[1]
+    return port
+
+
 class Listener:
     """`run` answers on `bound` until it is cancelled."""
 
-    def __init__(
-        self, bound: socket.socket, text: Text, content_type: str, secured: Secured | None = None
-    ) -> None:
+    def __init__(self, bound: socket.socket, page: Page, secured: Secured | None = None) -> None:
         self._bound = bound
-        self._text = text
-        self._content_type = content_type
+        self._page = page
         self._secured = secured
         self._answers: set[asyncio.Task[None]] = set()
 
@@ -87,7 +96,7 @@ class Listener:
             ssl=context,
             ssl_handshake_timeout=_SECONDS if context else None,
         )
-        host, port = self._bound.getsockname()[:2]
+        host, port = self._bound.getsockname()[0], port_of(self._bound)
         _log.info("metrics can be read", host=host, port=port, tls=self._secured is not None)
         try:
             await asyncio.Event().wait()
@@ -123,11 +132,11 @@ class Listener:
         if status is not HTTPStatus.OK:
             return _response(status, _HEADERS.get(status, ""))
         try:
-            text = await self._text()
+            text = await self._page.text()
         except Exception as error:
             _log.exception("metrics cannot be read", error)
             return _response(HTTPStatus.INTERNAL_SERVER_ERROR)
-        return _response(status, f"Content-Type: {self._content_type}\r\n", text)
+        return _response(status, f"Content-Type: {self._page.content_type}\r\n", text)
 
     async def _status(self, request: Request | None) -> HTTPStatus:
         """Whoever may not read learns nothing else either."""
