@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from mco.api import names
 from mco.api.machineconfig import MachineConfig
-from mco.plan.pool.repair import repair
+from mco.plan.pool.repair import is_edit, repair
 
 SPEC: dict[str, Any] = {
     "baseOSExtensionsContainerImage": "",
@@ -69,3 +70,22 @@ def test_metadata_are_added_to_what_is_there() -> None:
     other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "c"}
     (owners,) = (changes(rendered({"ownerReferences": [other]})) or {}).values()
     assert [owner["uid"] for owner in owners] == ["c", "u"]
+
+
+BY = names.GENERATED_BY_CONTROLLER_VERSION
+
+
+@pytest.mark.parametrize(
+    ("found", "edited"),
+    [
+        (rendered({"annotations": {BY: "new", "by": "hash"}}), False),
+        (rendered({"annotations": {BY: "old", "by": "hash"}}), False),
+        (rendered({"annotations": {BY: "old", "by": "hash", "mine": "x"}}), False),
+        (rendered({"annotations": {"by": "hash"}}), True),
+        (rendered({"annotations": {BY: "old", "by": "else"}}), True),
+        (rendered({"annotations": {BY: "old", "by": "hash"}}, kernelArguments=[]), True),
+        (rendered({"annotations": {BY: "old", "by": "hash"}, "ownerReferences": []}), True),
+    ],
+)
+def test_another_version_of_ours_is_no_edit(found: MachineConfig, edited: bool) -> None:
+    assert is_edit(found, rendered({"annotations": {BY: "new", "by": "hash"}})) == edited
