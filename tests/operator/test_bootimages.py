@@ -27,6 +27,7 @@ async def cluster(world: World, platform: str, *versions: str) -> None:
     pem = authority.create("installer", datetime.now(UTC)).certificate_pem.decode()
     await world.config_map("kube-system", "root-ca", {"ca.crt": pem})
     await world.config_map("openshift-config", "initial-kube-apiserver-server-ca", {"ca-bundle.crt": pem})
+    await world.config_map("openshift-config-managed", "image-registry-ca", {})
     gates = [{"name": name} for name in (BOOT_IMAGE_SKEW, CPMS_BOOT_IMAGES)]
     await world.openshift("FeatureGate", "featuregates", status={"featureGates": [{"enabled": gates}]})
     await world.kind("ClusterVersion", "clusterversions")

@@ -60,6 +60,7 @@ async def installed(world: World, files: dict[str, Any], made: bootstrap.Bootstr
         await world.kind(document["kind"], PLURALS[document["kind"]])
         await world.wholes.create(document)
     await world.config_map("kube-system", "root-ca", {"ca.crt": files["root-ca"]})
+    await world.config_map("openshift-config-managed", "image-registry-ca", {})
     authorities = made.objects["manifests/kube-apiserver-serving-ca-configmap.yaml"]
     await world.config_map("openshift-config", authorities["metadata"]["name"], authorities["data"])
     trusted = files.get("additional-trust-bundle-config-file")

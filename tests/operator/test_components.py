@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,26 +19,11 @@ from mco.operator import components, networkpolicies
 from mco.operator.servercertificates import REFRESH, ServerCertificates
 from mco.payload import operands
 from mco.pki import authority
+from tests.operator.world import Hands
 from tests.servers.real import RealServer
 
 OPERANDS = operands.load(operands.Setting(image="example/mco:1", server="https://api.example:6443"))
 TLS = "machine-config-server-tls"
-
-
-class Hands:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.time = datetime.now(UTC)
-
-    def now(self) -> datetime:
-        return self.time
-
-    def monotonic(self) -> float:
-        return self.time.timestamp()
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += timedelta(seconds=seconds)
 
 
 class Counting(Wholes):

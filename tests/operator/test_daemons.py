@@ -62,7 +62,8 @@ async def test_a_function_that_fails_stops_no_other(tmp_path: Path) -> None:
         async with world.operator(image=IMAGE, operands=OPERANDS):
             which = (names.API_VERSION, "ControllerConfig", names.CONTROLLER_CONFIG)
             config = await world.until(lambda found: found.get("status"), which)
-            assert config["spec"]["images"] == {"machineConfigOperator": IMAGE}
+            images = {"machineConfigOperator": IMAGE, "apiServerWatcherKey": IMAGE}
+            assert config["spec"]["images"] == images
             secret = ("v1", "Secret", "worker-user-data-managed", "openshift-machine-api")
             await world.until(lambda found: found["data"].get("userData"), secret)
             await world.until(lambda _: True, ("v1", "Secret", "machine-config-server-tls", names.NAMESPACE))

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from mco.api import names
+from mco.api import names, resources
+from mco.payload.source import cluster_operator
 from mco.pki import authority, bundle
 from tests.operator.world import World, embedded, message, reason, said
 
 CONTROLLER_CONFIG = (names.API_VERSION, "ControllerConfig", names.CONTROLLER_CONFIG)
+MANAGED = "openshift-config-managed"
 NOW = datetime.now(UTC)
 INFRASTRUCTURE = {
     "spec": {"cloudConfig": {"name": ""}},
@@ -50,11 +52,17 @@ async def openshift(world: World, certificates: dict[str, str]) -> None:
     await world.openshift("Proxy", "proxies", **proxy)
     await world.config_map("kube-system", "root-ca", {"ca.crt": certificates["root"]})
     await world.config_map("openshift-config", "user-ca-bundle", {"ca-bundle.crt": certificates["user"]})
-    managed = "openshift-config-managed"
-    await world.config_map(managed, "kube-apiserver-client-ca", {"ca-bundle.crt": certificates["client"]})
+    await world.openshift("Image", "images", spec={"additionalTrustedCA": {"name": "registries"}})
+    await world.config_map("openshift-config", "registries", {"registry..5000": certificates["user"]})
+    await world.config_map(MANAGED, "kube-apiserver-server-ca", {"ca-bundle.crt": certificates["root"]})
+    await world.config_map(MANAGED, "kube-apiserver-client-ca", {"ca-bundle.crt": certificates["client"]})
     await world.config_map(
         "openshift-config", "initial-kube-apiserver-server-ca", {"ca-bundle.crt": certificates["initial"]}
     )
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def decoded(config: dict[str, Any], field: str) -> str:
@@ -75,16 +83,59 @@ async def test_openshift(tmp_path: Path, certificates: dict[str, str]) -> None:
             assert spec["proxy"] == {"httpsProxy": "http://proxy:3128"}
             assert spec["dns"]["spec"] == {"baseDomain": "example"}
             assert spec["infra"]["kind"] == "Infrastructure"
-            assert decoded(config, "additionalTrustBundle").strip() == certificates["user"].strip()
+            assert decoded(config, "additionalTrustBundle") == certificates["user"]
             assert decoded(config, "rootCAData") == certificates["root"]
             assert decoded(config, "kubeAPIServerServingCAData") == certificates["initial"]
+            registries = [{"file": "registry..5000", "data": encoded(certificates["user"])}]
+            assert (spec["imageRegistryBundleUserData"], spec["imageRegistryBundleData"]) == (registries, [])
             await world.until(lambda _: True, (names.API_VERSION, "MachineConfigPool", "arbiter"))
+            merged = await world.object("v1", "ConfigMap", "merged-trusted-image-registry-ca", MANAGED)
+            assert merged["data"] == {"registry..5000": certificates["user"]}
+            for_machines = await world.object("v1", "ConfigMap", "kubeconfig-data", names.NAMESPACE)
+            assert for_machines["binaryData"] == {"ca-bundle.crt": encoded(certificates["root"])}
         await world.config_map("kube-system", "bootstrap", {})
         async with world.operator():
             await world.until(
                 lambda found: decoded(found, "kubeAPIServerServingCAData") == certificates["client"],
                 CONTROLLER_CONFIG,
             )
+
+
+async def test_credentials_for_the_registry_come_last(tmp_path: Path, certificates: dict[str, str]) -> None:
+    """Nodes booted without: the first config that is rendered has none either."""
+    async with embedded(tmp_path) as world:
+        await openshift(world, certificates)
+        await world.config_map("kube-system", "bootstrap", {})
+        await world.config_map(names.NAMESPACE, "namespace", {})
+        await world.define(cluster_operator.definition())
+        registry = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "spec": {}}
+        await world.wholes.create(registry | {"metadata": {"name": "image-registry"}})
+        account = {"metadata": {"name": "machine-os-puller"}}
+        await world.client.create(resources.SERVICE_ACCOUNTS, account, namespace=names.NAMESPACE)
+        auths = '{"auths":{"quay.io":{"auth":"YQ=="}}}'
+        secret = {
+            "metadata": {"name": "pull-secret"},
+            "type": "kubernetes.io/dockerconfigjson",
+            "data": {".dockerconfigjson": encoded(auths)},
+        }
+        await world.client.create(resources.SECRETS, secret, namespace="openshift-config")
+        async with world.operator():
+            config = await world.until(lambda found: found.get("status"), CONTROLLER_CONFIG)
+            assert config["spec"].get("internalRegistryPullSecret") is None
+        async with world.operator():
+            await world.until(
+                lambda found: found["spec"].get("internalRegistryPullSecret") == encoded(auths),
+                CONTROLLER_CONFIG,
+            )
+
+
+async def test_what_every_openshift_has(tmp_path: Path) -> None:
+    """A config without its network would be rendered, and would be wrong."""
+    async with embedded(tmp_path) as world:
+        await world.openshift("Infrastructure", "infrastructures", **INFRASTRUCTURE)
+        async with world.operator():
+            found = await world.until(lambda found: said(found, "Degraded") == "True")
+            assert 'networks.config.openshift.io "cluster" not found' in message(found, "Degraded")
 
 
 async def test_a_plain_cluster_needs_nothing(tmp_path: Path) -> None:
@@ -118,7 +169,8 @@ async def test_a_trust_bundle_that_is_none(tmp_path: Path, certificates: dict[st
         )
         async with world.operator():
             found = await world.until(lambda found: said(found, "Degraded") == "True")
-            assert "a certificate that cannot be read" in message(found, "Degraded")
+            text = "configmap openshift-config/user-ca-bundle doesn't have a valid PEM bundle"
+            assert text in message(found, "Degraded")
 
 
 def test_the_signer_of_kubelets_is_replaced(certificates: dict[str, str]) -> None:
@@ -128,5 +180,6 @@ def test_the_signer_of_kubelets_is_replaced(certificates: dict[str, str]) -> Non
     broken = "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n"
     initial = certificates["initial"]
     made = bundle.replaced((broken + old + initial).encode(), name, new.encode()).decode()
-    assert made == initial + new
+    assert made == new + initial
+    assert bundle.replaced(initial.encode(), name, new.encode()).decode() == initial
     assert bundle.replaced(initial.encode(), name, b"").decode() == initial

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,22 @@ from mco.runtime.supervise import beside
 PATIENCE = 60.0
 OPERATOR = ("config.openshift.io/v1", "ClusterOperator", "machine-config")
 SETTINGS = (f"{names.OPERATOR_GROUP}/v1", "MachineConfiguration", "cluster")
+
+
+class Hands:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time.timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
 
 
 class World:
@@ -71,6 +88,10 @@ class World:
                 ],
             },
         }
+        await self.define(body)
+
+    async def define(self, body: Mapping[str, Any]) -> None:
+        """Ends when the kind is served."""
         await self.client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, body)
         which = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", body["metadata"]["name"])
         await self.until(lambda found: said(found, "Established") == "True", which)

@@ -90,7 +90,18 @@ UNUSED = {
     OPERATOR: LEADERS
     | {
         f"get {kind}": OPENSHIFT
-        for kind in ("clusterversions", "dnses", "featuregates", "networks", "provisionings", "proxies")
+        for kind in (
+            *(
+                "apiservers",
+                "clusterversions",
+                "dnses",
+                "featuregates",
+                "images",
+                "networks",
+                "provisionings",
+                "proxies",
+            ),
+        )
     }
     | {
         f"get {kind} in {namespace}": OPENSHIFT
@@ -100,9 +111,12 @@ UNUSED = {
             ("configmaps", "openshift-config-managed"),
             ("configmaps", "openshift-kube-apiserver-operator"),
             ("secrets", "openshift-config"),
+            ("secrets", names.NAMESPACE),
+            ("serviceaccounts", names.NAMESPACE),
         )
     }
     | {f"{verb} secrets in openshift-machine-api": OPENSHIFT for verb in ("get", "create", "patch")}
+    | {f"{verb} configmaps in openshift-config-managed": OPENSHIFT for verb in ("create", "patch")}
     | {
         f"patch {kind}": REPAIR
         for kind in ("controllerconfigs", "machineconfigpools", "machineconfigurations")

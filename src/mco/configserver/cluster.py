@@ -37,12 +37,11 @@ from mco.configserver.served import Source
 from mco.kube.client import Client
 from mco.kube.informer import Informer
 from mco.kube.reconcile import Reconciler, RetryPolicy
+from mco.plan.installation import kubeconfigdata
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.configserver")
 
-AUTHORITIES_MAP = "kubeconfig-data"
-AUTHORITIES_KEY = "ca-bundle.crt"
 _RETRY = RetryPolicy(longest=5.0, pause=5.0)
 
 
@@ -224,8 +223,8 @@ class ClusterConfigs:
         return controller
 
     def _endpoint(self) -> Endpoint:
-        config_map = self._caches.config_maps.store.get(f"{names.NAMESPACE}/{AUTHORITIES_MAP}")
-        data = (config_map.binary_data or {}).get(AUTHORITIES_KEY) if config_map else None
+        config_map = self._caches.config_maps.store.get(f"{names.NAMESPACE}/{kubeconfigdata.NAME}")
+        data = (config_map.binary_data or {}).get(kubeconfigdata.KEY) if config_map else None
         if data:
             return Endpoint(self._access.server, _decoded(data))
         try:
@@ -242,7 +241,7 @@ class ClusterConfigs:
                 self._reconciler.enqueue(pool.name)
 
     def _config_map_changed(self, old: ConfigMap | None, new: ConfigMap | None) -> None:
-        if _name(old, new) == AUTHORITIES_MAP:
+        if _name(old, new) == kubeconfigdata.NAME:
             self._enqueue_all()
 
     def _enqueue_all(self) -> None:
@@ -284,6 +283,6 @@ def _decoded(data: str) -> bytes:
     except binascii.Error:
         raise InvalidInput(
             "the authorities are not base64",
-            subject=f"ConfigMap/{names.NAMESPACE}/{AUTHORITIES_MAP}",
-            path=f"$.binaryData.{AUTHORITIES_KEY}",
+            subject=f"ConfigMap/{names.NAMESPACE}/{kubeconfigdata.NAME}",
+            path=f"$.binaryData.{kubeconfigdata.KEY}",
         ) from None

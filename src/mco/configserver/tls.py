@@ -8,20 +8,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mco.api.meta.objects import JSON, APIStruct
-from mco.base.errors import InvalidInput
+from mco.api import tlsprofile
+from mco.api.meta.objects import JSON
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.configserver.tls")
 
-INTERMEDIATE = {
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
-    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
-}
+INTERMEDIATE = {iana: name for name, iana in tlsprofile.SAFE.items()}
 """Go's name to OpenSSL's: every suite of TLS 1.2 that is safe, and so the only ones that can be chosen."""
 
 _TLS13 = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
@@ -61,38 +54,10 @@ def profile(suites: Sequence[str], minimum: str) -> Profile:
     return Profile(chosen or tuple(INTERMEDIATE.values()), _VERSIONS.get(minimum, ssl.TLSVersion.TLSv1_2))
 
 
-class _Custom(APIStruct, frozen=True, kw_only=True):
-    ciphers: tuple[str, ...] | None = None
-    min_tls_version: str = msgspec.field(default="", name="minTLSVersion")
-
-
-class _SecurityProfile(APIStruct, frozen=True, kw_only=True):
-    type: str = ""
-    custom: _Custom | None = None
-
-
-class _APIServerSpec(APIStruct, frozen=True, kw_only=True):
-    tls_security_profile: _SecurityProfile | None = msgspec.field(default=None, name="tlsSecurityProfile")
-
-
-class _APIServer(APIStruct, frozen=True, kw_only=True):
-    spec: _APIServerSpec = msgspec.field(default_factory=_APIServerSpec)
-
-
 def security_profile(api_server: JSON) -> Profile:
-    """The profile of an APIServer object (`config.openshift.io`), whose suites have OpenSSL's names. Only
-    safe suites of a custom one are used; Old is treated as Intermediate.
+    """The profile of an APIServer object (`config.openshift.io`). Only safe suites of it are used; Old is
+    treated as Intermediate.
 
     Raises InvalidInput if it is no such object."""
-    try:
-        found = msgspec.convert(api_server, _APIServer).spec.tls_security_profile or _SecurityProfile()
-    except msgspec.ValidationError as error:
-        raise InvalidInput(f"this is no APIServer object: {error}") from error
-    if found.type == "Modern":
-        return Profile(minimum=ssl.TLSVersion.TLSv1_3)
-    if found.type != "Custom" or found.custom is None:
-        return Profile()
-    wanted = found.custom.ciphers or ()
-    ciphers = tuple(cipher for cipher in INTERMEDIATE.values() if cipher in wanted)
-    minimum = _VERSIONS.get(found.custom.min_tls_version, ssl.TLSVersion.TLSv1_2)
-    return Profile(ciphers or tuple(INTERMEDIATE.values()), minimum)
+    found = tlsprofile.profile(api_server)
+    return profile([suite for suite in INTERMEDIATE if suite in found.suites], found.minimum)

@@ -20,6 +20,7 @@ from mco.operator.sources import CONFIG
 from mco.pki.bundle import checked
 from mco.plan.installation.cloudconfig import AUTHORITIES_KEY, CONFIG_KEY
 from mco.plan.installation.discovered import Document, Sources
+from mco.plan.installation.registries import Registries
 
 _BUNDLE, _USERS, _PULL_SECRET = "ca-bundle.crt", "user-ca-bundle", "pull-secret"
 
@@ -51,6 +52,7 @@ def read(paths: Mapping[str, Path | None]) -> Found:
         client_ca=client_ca,
         server_ca=folder.bundle("root-ca"),
         pull_secret=folder.pull_secret(),
+        registries=Registries(),
     )
     if not client_ca:
         folder.warnings.append("--kube-ca names no file that is there: kubelets will trust no client by it")

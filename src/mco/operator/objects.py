@@ -104,6 +104,14 @@ def controller_config(installation: Installation, found: Sources = _NOTHING_FOUN
     return config
 
 
+def marked(config: JSON, *, rotated: bool) -> JSON:
+    """The ControllerConfig, which tells nodes whether the authorities of the API server were changed just
+    now (spec/operator.md 1.11)."""
+    metadata = config["metadata"]
+    annotations = metadata["annotations"] | {names.SERVICE_CA_ROTATE: str(rotated).lower()}
+    return {**config, "metadata": {**metadata, "annotations": annotations}}
+
+
 def machine_configuration() -> JSON:
     configuration = _object(f"{names.OPERATOR_GROUP}/v1", "MachineConfiguration", names.MACHINE_CONFIGURATION)
     configuration["spec"] = {"managementState": "Managed"}

@@ -1,8 +1,8 @@
 """What the cluster says of itself, for the ControllerConfig (spec/operator.md 1.5, 1.6).
 
 OpenShift's own kinds where they are served. What they do not say may stand in the ConfigMap `cluster-config`
-of our namespace, a document per key: `infrastructure.yaml`, `network.yaml`, `dns.yaml`, `proxy.yaml`. A plain
-cluster needs neither.
+of our namespace, a document per key: `infrastructure.yaml`, `network.yaml`, `dns.yaml`, `proxy.yaml`,
+`apiserver.yaml`. A plain cluster needs neither.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from mco.api.core import ConfigMap
 from mco.api.meta.objects import APIStruct, Object
 from mco.api.resources import CONFIG_MAPS, SECRETS, Resource
 from mco.api.yaml import load_all
-from mco.base.errors import InvalidInput
+from mco.base.errors import InvalidInput, NotFound
 from mco.kube.client import Client
-from mco.kube.errors import NotFoundError
-from mco.kube.wholes import NoSuchKind, Wholes
+from mco.kube.wholes import Wholes
+from mco.operator import lookup
+from mco.operator.registries import RegistryReader
 from mco.pki.bundle import checked, replaced
 from mco.plan.installation import cloudconfig
 from mco.plan.installation.bootimages import UNKNOWN_RELEASE, install_version
+from mco.plan.installation.contents import contents
 from mco.plan.installation.discovered import Document, Sources
+from mco.plan.installation.pullsecret import GLOBAL
 
 LOOK_AGAIN = 30.0
 """Seconds for which what was read is used."""
@@ -32,8 +35,7 @@ OWN_MAP = "cluster-config"
 SERVER_AUTHORITIES = "machine-config-server-ca"
 INITIAL_AUTHORITIES = "initial-kube-apiserver-server-ca"
 CONFIG, MANAGED, SYSTEM = "openshift-config", "openshift-config-managed", "kube-system"
-_API = "config.openshift.io/v1"
-_BUNDLE = "ca-bundle.crt"
+_BUNDLE, _USERS = "ca-bundle.crt", "user-ca-bundle"
 _SIGNER_OPERATOR, _SIGNER = "openshift-kube-apiserver-operator", "kube-apiserver-to-kubelet-client-ca"
 _SIGNER_NAME = "kube-apiserver-to-kubelet-signer"
 
@@ -73,30 +75,47 @@ class Reader:
     def __init__(self, client: Client, wholes: Wholes) -> None:
         self._client = client
         self._wholes = wholes
+        self._registries = RegistryReader(client, wholes)
 
     async def read(self, *, bring_up: bool) -> Sources:
-        """Raises InvalidInput for what cannot be used, and what the client raises."""
+        """Raises InvalidInput for what cannot be used, NotFound for what every cluster of OpenShift's
+        has, and what the client raises."""
         own = await self._own()
         infrastructure = await self._document("Infrastructure", own)
-        proxy = await self._document("Proxy", own)
-        served = infrastructure is not None and "infrastructure.yaml" not in own
-        return Sources(
+        found = Sources(
             infrastructure=infrastructure,
             network=await self._document("Network", own),
             dns=await self._document("DNS", own),
-            proxy=proxy,
+            proxy=await self._document("Proxy", own),
+            api_server=await self._document("APIServer", own),
             os_images=await self._data(names.NAMESPACE, "machine-config-osimageurl"),
-            cloud=await self._data(cloudconfig.NAMESPACE, cloudconfig.NAME) if served else None,
-            trust=await self._trust(proxy) if served else (),
-            client_ca=await self._client_authorities(bring_up) if served else b"",
-            server_ca=await self._server_authorities(served),
-            pull_secret=await self._pull_secret() if served else None,
+        )
+        if infrastructure is None or "infrastructure.yaml" in own:
+            return msgspec.structs.replace(found, server_ca=await self._server_authorities() or b"")
+        return await self._openshift(found, bring_up=bring_up)
+
+    async def _openshift(self, found: Sources, *, bring_up: bool) -> Sources:
+        """What only its clusters have, in namespaces of theirs."""
+        for kind, document in (("networks", found.network), ("dnses", found.dns)):
+            if document is None:
+                raise NotFound(f'{kind}.config.openshift.io "cluster" not found', subject=f"{kind}/cluster")
+        settled = not bring_up and await self._map(SYSTEM, "bootstrap") is not None
+        server_ca = await self._server_authorities()
+        return msgspec.structs.replace(
+            found,
+            cloud=await self._data(cloudconfig.NAMESPACE, cloudconfig.NAME),
+            trust=await self._trust(found.proxy),
+            client_ca=await self._client_authorities(settled),
+            server_ca=server_ca if server_ca is not None else await self._bundle(SYSTEM, "root-ca", "ca.crt"),
+            api_ca=await self._bundle_if_any(MANAGED, "kube-apiserver-server-ca") or b"",
+            pull_secret=await self._pull_secret(),
+            registries=await self._registries.read(found.dns, settled=settled),
         )
 
     async def facts(self) -> Facts:
         """What speaks against an upgrade of the cluster, or will one day."""
-        version = await self._served("ClusterVersion", "version") or {}
-        gates = await self._served("FeatureGate", "cluster") or {}
+        version = await lookup.setting(self._wholes, "ClusterVersion", "version") or {}
+        gates = await lookup.setting(self._wholes, "FeatureGate") or {}
         history = (version.get("status") or {}).get("history") or ()
         enabled = {
             gate["name"]
@@ -124,57 +143,51 @@ class Reader:
         key = f"{kind.lower()}.yaml"
         if key in own:
             return _parsed(own[key], key)
-        return await self._served(kind, "cluster")
-
-    async def _served(self, kind: str, name: str) -> Document | None:
-        try:
-            return await self._wholes.get({"apiVersion": _API, "kind": kind, "metadata": {"name": name}})
-        except NoSuchKind:
-            return None
+        return await lookup.setting(self._wholes, kind)
 
     async def _trust(self, proxy: Document | None) -> tuple[bytes, ...]:
-        trusted = ((proxy or {}).get("spec") or {}).get("trustedCA") or {}
-        maps = dict.fromkeys(("user-ca-bundle", trusted.get("name") or "user-ca-bundle"))
-        found = [await self._bundle(CONFIG, name) for name in maps]
+        found = [await self._bundle_if_any(CONFIG, _USERS) or b""]
+        trusted = (((proxy or {}).get("spec") or {}).get("trustedCA") or {}).get("name")
+        if trusted and trusted != _USERS:
+            found.append(await self._bundle(CONFIG, trusted))
         return tuple(bundle for bundle in found if bundle)
 
-    async def _client_authorities(self, bring_up: bool) -> bytes:
+    async def _client_authorities(self, settled: bool) -> bytes:
         """Until the cluster's own bootstrap is complete, those that its bootstrap had: the first config
         that is rendered here then has the hash of the one that machines booted with
         (spec/operator.md 0.1)."""
-        complete = await self._map(SYSTEM, "bootstrap") is not None
-        if complete and not bring_up:
+        if settled:
             return await self._bundle(MANAGED, "kube-apiserver-client-ca")
         initial = await self._bundle(CONFIG, INITIAL_AUTHORITIES)
-        signer = await self._bundle(_SIGNER_OPERATOR, _SIGNER)
-        return replaced(initial, _SIGNER_NAME, signer)
+        signer = await self._bundle_if_any(_SIGNER_OPERATOR, _SIGNER)
+        return replaced(initial, _SIGNER_NAME, signer or b"")
 
-    async def _server_authorities(self, served: bool) -> bytes:
-        found = await self._bundle(names.NAMESPACE, SERVER_AUTHORITIES)
-        if found or not served:
-            return found
-        return (await self._data(SYSTEM, "root-ca") or {}).get("ca.crt", "").encode()
+    async def _server_authorities(self) -> bytes | None:
+        return await self._bundle_if_any(names.NAMESPACE, SERVER_AUTHORITIES)
 
     async def _pull_secret(self) -> Mapping[str, str] | None:
-        try:
-            await self._client.get(SECRETS, "pull-secret", namespace=CONFIG)
-        except NotFoundError:
+        if await lookup.found(self._client, SECRETS, GLOBAL, namespace=CONFIG) is None:
             return None
-        return {"name": "pull-secret", "namespace": CONFIG}
+        return {"name": GLOBAL, "namespace": CONFIG}
 
-    async def _bundle(self, namespace: str, name: str) -> bytes:
-        text = (await self._data(namespace, name) or {}).get(_BUNDLE, "")
-        return checked(text.encode(), f"ConfigMap/{namespace}/{name}")
+    async def _bundle(self, namespace: str, name: str, key: str = _BUNDLE) -> bytes:
+        return _authorities(await self._client.get(CONFIG_MAPS, name, namespace=namespace), key)
+
+    async def _bundle_if_any(self, namespace: str, name: str) -> bytes | None:
+        found = await self._map(namespace, name)
+        return None if found is None else _authorities(found, _BUNDLE)
 
     async def _data(self, namespace: str, name: str) -> Mapping[str, str] | None:
         found = await self._map(namespace, name)
         return None if found is None else found.data or {}
 
     async def _map(self, namespace: str, name: str) -> ConfigMap | None:
-        try:
-            return await self._client.get(CONFIG_MAPS, name, namespace=namespace)
-        except NotFoundError:
-            return None
+        return await lookup.found(self._client, CONFIG_MAPS, name, namespace=namespace)
+
+
+def _authorities(found: ConfigMap, key: str) -> bytes:
+    place = f"configmap {found.metadata.namespace}/{found.name}"
+    return checked(contents(found).get(key, b""), place)
 
 
 def _parsed(text: str, key: str) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from mco.base.errors import MCOError, Unavailable
 from mco.kube.client import Client
 from mco.kube.events import EventSink
 from mco.kube.wholes import Wholes
-from mco.operator import components, ensure, networkpolicies, objects, policies, userdata
+from mco.operator import components, ensure, networkpolicies, objects, policies, registries, userdata
 from mco.operator.bootimages import BootImageStatus
 from mco.operator.caches import Caches
 from mco.operator.controllerconfig import Writer
+from mco.operator.kubeconfigdata import KubeconfigData
 from mco.operator.objects import Installation
 from mco.operator.report import Report
 from mco.operator.requiredpools import RequiredPools
@@ -72,6 +73,7 @@ class Sync:
         self._writer = Writer(client, self._wholes, clock)
         self._certificates = ServerCertificates(client, clock)
         self._boot_images = BootImageStatus(client, self._wholes, clock)
+        self._kubeconfig_data = KubeconfigData(client, clock)
         self._required = RequiredPools(client)
         self._report = Report(client, self._wholes, events, installation.versions, clock)
         self._runner = Runner(self._steps(), clock)
@@ -152,6 +154,8 @@ class Sync:
             if self._operands:
                 self._sources = await self._certified(self._sources)
             self._facts = await self._reader.facts()
+            if self._sources.registries is not None:
+                await registries.keep_merged(self._client, self._sources.registries)
             self._read_at = now
         self._config = objects.controller_config(self._installation, self._sources)
 
@@ -198,7 +202,9 @@ class Sync:
 
     async def _controller(self) -> Waiting | None:
         """The ControllerConfig is written whether or not its controller runs already."""
-        await self._writer.write(self._config)
+        rotated = await self._kubeconfig_data.keep(self._sources.api_ca)
+        await self._writer.write(objects.marked(self._config, rotated=rotated))
+        self._kubeconfig_data.told()
         return await self._components(CONTROLLER)
 
     async def _components(self, name: str) -> Waiting | None:

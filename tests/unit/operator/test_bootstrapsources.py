@@ -65,8 +65,8 @@ def test_files_that_may_be_missing(tmp_path: Path, file: Any) -> None:
         ("config_file", installer.DNS, "failed to read Cluster Config file: expected ConfigMap but got DNS"),
         ("config_file", config_map("x") | {"data": {"a": 1}}, "failed to read Cluster Config file: "),
         ("pull_secret", installer.DNS, "failed to read PullSecret file: expected Secret but got DNS"),
-        ("root_ca", "nonsense", "the bundle holds a certificate that cannot be read, or none"),
-        ("kube_ca", "nonsense", "the bundle holds a certificate that cannot be read, or none"),
+        ("root_ca", "nonsense", "doesn't have a valid PEM bundle"),
+        ("kube_ca", "nonsense", "doesn't have a valid PEM bundle"),
         ("infra_config_file", NAMED, "cloud-config file not provided but required by infrastructure"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mco.operator.controllerconfig import differences
-from mco.operator.objects import Installation, controller_config
+from mco.operator.objects import Installation, controller_config, marked
 from mco.plan.installation.discovered import Sources
 from mco.plan.installation.images import OURS, for_nodes
 
@@ -79,3 +79,18 @@ def test_a_network_that_is_new() -> None:
     made = changed(stored(), Sources(network=NETWORK))
     assert made["/spec/clusterDNSIP"] == "172.30.0.10"
     assert made["/spec/networkType"] == "OVNKubernetes"
+
+
+def test_a_rotation_is_told_once() -> None:
+    """The flag falls again, so that the next one is a change too."""
+    config = controller_config(INSTALLATION)
+    told = marked(config, rotated=True)
+    key = "machineconfiguration.openshift.io/service-ca-rotate"
+    assert told["metadata"]["annotations"][key] == "true"
+    path = f"/metadata/annotations/{key.replace('/', '~1')}"
+    found = told | {"metadata": told["metadata"] | {"resourceVersion": "7"}}
+    patch = differences(marked(config, rotated=False), found)
+    assert {change["path"]: change["value"] for change in patch} == {
+        "/metadata/resourceVersion": "7",
+        path: "false",
+    }

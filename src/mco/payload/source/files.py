@@ -41,8 +41,8 @@ def manifests() -> Files:
         f"{_LEVEL}04_deployment.yaml": workloads.operator(),
         f"{_LEVEL}06_clusteroperator.yaml": cluster_operator.operator(),
     }
-    for grants in permissions.GRANTS:
-        files |= {f"{_LEVEL}00_rbac-{name}.yaml": body for name, body in permissions.objects(grants).items()}
+    for accounts in (*map(permissions.objects, permissions.GRANTS), permissions.puller()):
+        files |= {f"{_LEVEL}00_rbac-{name}.yaml": body for name, body in accounts.items()}
     for kind, body in zip(DEFINITIONS, definitions(), strict=True):
         files[f"{_LEVEL}01_{kind.plural}.crd.yaml"] = body
     for policy in POLICIES:

@@ -21,6 +21,7 @@ from mco.payload.source.rules import (
     secrets,
 )
 from mco.payload.source.workloads import TLS_SECRET
+from mco.plan.installation import kubeconfigdata, pullsecret, registries
 
 OPENSHIFT, MACHINE_API = "Infrastructure", "MachineAPI"
 """Capabilities: OpenShift's settings are there; machines of its machine API are."""
@@ -83,9 +84,9 @@ _CLUSTER = (
         because=_REPORT,
     ),
     config(
-        *("infrastructures", "networks", "dnses", "proxies", "featuregates"),
+        *("infrastructures", "networks", "dnses", "proxies", "featuregates", "apiservers", "images"),
         only="cluster",
-        because="what the cluster is, for the ControllerConfig and its Lease",
+        because="what the cluster is, for the ControllerConfig, its Lease and its components",
     ),
     config("clusterversions", only="version", because="which versions the cluster has had"),
     Rule(
@@ -116,6 +117,7 @@ _HOME = (
     config_maps(verbs=("get", "create"), because="settings of this cluster; the config server's authority"),
     config_maps(_AUTHORITIES, verbs=("patch",), because="the config server's authority"),
     config_maps("coreos-bootimages", verbs=("patch",), because="which release's boot images may be used"),
+    config_maps(kubeconfigdata.NAME, verbs=("patch",), because="authorities for new machines"),
     secrets(verbs=("create",), because="the config server's authority and certificate"),
     secrets(_AUTHORITIES, TLS_SECRET, verbs=("get", "patch"), because="the same, when they get old"),
 )
@@ -125,6 +127,19 @@ GRANTS = Grants(
     cluster=_CLUSTER,
     inside=(
         Inside(namespace=names.NAMESPACE, rules=_HOME),
+        Inside(
+            namespace=names.NAMESPACE,
+            capability=OPENSHIFT,
+            rules=(
+                Rule(
+                    resources=("serviceaccounts",),
+                    verbs=("get",),
+                    only=(pullsecret.ACCOUNT,),
+                    because="which secrets pull from the cluster's own registry",
+                ),
+                secrets(because="those secrets, whose names nobody chooses"),
+            ),
+        ),
         Inside(
             namespace="kube-public",
             rules=(config_maps("cluster-info", because="how machines reach the API server"),),
@@ -139,13 +154,19 @@ GRANTS = Grants(
             capability=OPENSHIFT,
             rules=(
                 config_maps(because="authorities that machines shall trust"),
-                secrets("pull-secret", because="whether there is one"),
+                secrets("pull-secret", because="whether there is one; credentials for registries"),
             ),
         ),
         Inside(
             namespace="openshift-config-managed",
             capability=OPENSHIFT,
-            rules=(config_maps(because="settings of the cloud; authorities of the API server"),),
+            rules=(
+                config_maps(
+                    verbs=("get", "create"),
+                    because="settings of the cloud; authorities of the API server and of registries",
+                ),
+                config_maps(registries.MERGED, verbs=("patch",), because="the registries that are trusted"),
+            ),
         ),
         Inside(
             namespace="openshift-kube-apiserver-operator",

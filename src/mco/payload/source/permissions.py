@@ -12,6 +12,7 @@ from mco.api import names
 from mco.payload.source import componentgrants, operatorgrants
 from mco.payload.source.metadata import CAPABILITY, included, made, ours
 from mco.payload.source.rules import READ, Grants, Inside
+from mco.plan.installation import pullsecret
 
 _RBAC = "rbac.authorization.k8s.io"
 _API = f"{_RBAC}/v1"
@@ -31,8 +32,11 @@ def objects(grants: Grants) -> dict[str, dict[str, Any]]:
     }
     for each in grants.inside:
         stem = who if each.namespace == names.NAMESPACE else f"{who}-{each.namespace}"
-        found[f"{stem}-role"] = _in(each, "Role", who) | {"rules": [rule.body() for rule in each.rules]}
-        found[f"{stem}-rolebinding"] = _in(each, "RoleBinding", who) | _bound("Role", who, subject)
+        name = who
+        if each.namespace == names.NAMESPACE and each.capability:
+            stem = name = f"{who}-{each.capability.lower()}"
+        found[f"{stem}-role"] = _in(each, "Role", name) | {"rules": [rule.body() for rule in each.rules]}
+        found[f"{stem}-rolebinding"] = _in(each, "RoleBinding", name) | _bound("Role", name, subject)
     return found
 
 
@@ -54,6 +58,18 @@ def cluster_reader() -> dict[str, Any]:
         labels={f"{_RBAC}/aggregate-to-cluster-reader": "true"},
     )
     return role | {"rules": [{"apiGroups": [names.GROUP], "resources": resources, "verbs": list(READ)}]}
+
+
+def puller() -> dict[str, dict[str, Any]]:
+    """The account whose credentials nodes pull with from the cluster's own registry, by what its files are
+    called (spec/operator.md 1.6, 1.15)."""
+    name, annotations = pullsecret.ACCOUNT, included() | {CAPABILITY: operatorgrants.OPENSHIFT}
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": names.NAMESPACE}
+    binding = ours(_API, "RoleBinding", f"{name}-binding", annotations=annotations)
+    return {
+        f"{name}-serviceaccount": ours("v1", "ServiceAccount", name, annotations=annotations),
+        f"{name}-rolebinding": binding | _bound("ClusterRole", "system:image-puller", subject),
+    }
 
 
 def _bound(kind: str, name: str, subject: dict[str, str]) -> dict[str, Any]:

@@ -7,14 +7,16 @@ there writes the same documents into a ConfigMap.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from mco.base.errors import InvalidInput
+from mco.plan.installation import registries
 from mco.plan.installation.cloudconfig import cloud_config
 from mco.plan.installation.network import discover
+from mco.plan.installation.registries import Registries
 
 Document = Mapping[str, Any]
 _API = "config.openshift.io/v1"
@@ -26,17 +28,21 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     """What the cluster has, as builtins; None for what it does not have. `cloud` is the data of the cloud
     provider's ConfigMap, `trust` the PEM bundles that nodes trust in addition, `client_ca` the PEM bundle
     that kubelets trust their clients by, `server_ca` the one that machines trust the config server by,
-    `pull_secret` a reference, `os_images` the data of the ConfigMap that names them."""
+    `api_ca` the one that clients trust the API server by, `pull_secret` a reference, `os_images` the data of
+    the ConfigMap that names them."""
 
     infrastructure: Document | None = None
     network: Document | None = None
     dns: Document | None = None
     proxy: Document | None = None
+    api_server: Document | None = None
     cloud: Mapping[str, str] | None = None
     trust: tuple[bytes, ...] = ()
     client_ca: bytes = b""
     server_ca: bytes = b""
+    api_ca: bytes = b""
     pull_secret: Mapping[str, str] | None = None
+    registries: Registries | None = None
     os_images: Mapping[str, str] | None = None
 
 
@@ -55,13 +61,15 @@ def fields(found: Sources, version: str) -> dict[str, Any]:
     if found.proxy is not None:
         made["proxy"] = _proxy(found.proxy)
     if found.trust:
-        made["additionalTrustBundle"] = _bytes(b"\n".join(bundle.strip() for bundle in found.trust) + b"\n")
+        made["additionalTrustBundle"] = _bytes(_joined(found.trust))
     if found.client_ca:
         made["kubeAPIServerServingCAData"] = _bytes(found.client_ca)
     if found.server_ca:
         made["rootCAData"] = _bytes(found.server_ca)
     if found.pull_secret is not None:
         made["pullSecret"] = dict(found.pull_secret)
+    if found.registries is not None:
+        made |= registries.fields(found.registries)
     return made
 
 
@@ -130,6 +138,12 @@ def _embedded(document: Document, kind: str) -> dict[str, Any]:
         "spec": document.get("spec") or {},
         "status": document.get("status") or {},
     }
+
+
+def _joined(bundles: Sequence[bytes]) -> bytes:
+    """As they are, byte for byte: they become a file of every node."""
+    *others, last = bundles
+    return b"".join(bundle if bundle.endswith(b"\n") else bundle + b"\n" for bundle in others) + last
 
 
 def _bytes(data: bytes) -> str:
