@@ -233,6 +233,7 @@ POLICIES = (
         name="config-copy-guards",
         group="",
         resources=("secrets",),
+        operations=(*WRITES, *DELETES),
         namespaced=True,
         only=(("check-only-nodes", f"{_IS_NODE} || {_DAEMONS[1]}"),),
         checks=(

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from mco.api import names
+from mco.api import configcopies, names
+from mco.api.core import Node
+from mco.api.meta.objects import ObjectMeta
 from tests.contract.apiserver.definitions import define
 from tests.contract.apiserver.endpoint import Api, Body, Endpoint
 from tests.contract.crds.formatcases import HEX, IMAGE
@@ -254,6 +256,113 @@ async def test_a_rendered_config_in_use_stays(api: Api) -> None:
                 pass
     await take_back(api, policy.name)
     await api.delete(used)
+
+
+NONCE, NODE = "0123456789abcdef", "node-0.example"
+SECRETS = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+
+
+def _copy(*path: str, value: Any = None, remove: bool = False, size: int = 8) -> Body:
+    """What node-0.example gives, changed in one place."""
+    about = Node(metadata=ObjectMeta(name=NODE, uid="u"))
+    body: Body = {"apiVersion": "v1", "kind": "Secret"} | configcopies.secret(about, NONCE, 0, bytes(size))
+    *within, last = path or ("kind",)
+    place: Any = body
+    for key in within:
+        place = place[int(key)] if isinstance(place, list) else place.setdefault(key, {})
+    if remove:
+        del place[last]
+    elif path:
+        place[last] = value
+    return body
+
+
+def _named(name: str) -> Body:
+    return _copy("metadata", "name", value=name)
+
+
+COPIES: Mapping[str, tuple[Body, str]] = {
+    "a copy": (_copy(), ""),
+    "as large as can be": (_copy(size=configcopies.PART_BYTES), ""),
+    "larger": (_copy(size=configcopies.PART_BYTES + 1), "of at most 900000 bytes"),
+    "another name": (_named("router-certs"), "only make Secrets for its own copies, not router-certs"),
+    "another node's": (_named(f"config-copy-{NONCE}-0.node-1"), "only make Secrets for its own copies"),
+    "a node that ends so": (_named(f"config-copy-{NONCE}-0.x{NODE}"), "only make Secrets for its own copies"),
+    "a part too many": (_named(f"config-copy-{NONCE}-4.{NODE}"), "only make Secrets for its own copies"),
+    "no nonce": (_named(f"config-copy-x{NONCE[1:]}-0.{NODE}"), "only make Secrets for its own copies"),
+    "another type": (_copy("type", value="Opaque"), "is an immutable Secret of type"),
+    "no type": (_copy("type", remove=True), "is an immutable Secret of type"),
+    "one that can be changed": (_copy("immutable", value=False), "is an immutable Secret of type"),
+    "by default": (_copy("immutable", remove=True), "is an immutable Secret of type"),
+    "no label": (_copy("metadata", "labels", remove=True), "has the label"),
+    "one more": (_copy("metadata", "labels", "a", value="b"), "has the label"),
+    "another request's": (_copy("metadata", "labels", names.COPY_LABEL, value="f" * 16), "has the label"),
+    "an annotation": (_copy("metadata", "annotations", "a", value="b"), "has the label"),
+    "a finalizer": (_copy("metadata", "finalizers", value=["example.com/never"]), "has the label"),
+    "no owner": (_copy("metadata", "ownerReferences", remove=True), "is owned by the Node"),
+    "another owner": (
+        _copy("metadata", "ownerReferences", "0", "name", value="node-1"),
+        "is owned by the Node",
+    ),
+    "a Pod": (_copy("metadata", "ownerReferences", "0", "kind", value="Pod"), "is owned by the Node"),
+    "an owner that waits": (
+        _copy("metadata", "ownerReferences", "0", "blockOwnerDeletion", value=True),
+        "is owned by the Node",
+    ),
+    "no data": (_copy("data", remove=True), "holds one part"),
+    "more data": (_copy("data", "more", value=""), "holds one part"),
+    "other data": (_copy("data", value={"other": ""}), "holds one part"),
+}
+
+
+async def test_a_node_makes_secrets_of_its_own_copies_only(endpoint: Endpoint, api: Api) -> None:
+    policy = BY_NAME["config-copy-guards"]
+    labels = {"kubernetes.io/metadata.name": names.NAMESPACE}
+    namespace = {"apiVersion": "v1", "kind": "Namespace"}
+    await api.post(
+        "/api/v1/namespaces", namespace | {"metadata": {"name": names.NAMESPACE, "labels": labels}}
+    )
+    account = f"system:serviceaccount:{names.NAMESPACE}:machine-config-daemon"
+
+    def user(name: str, **claims: str) -> Api:
+        rights = {"Impersonate_User": name, "Impersonate_Group": "system:masters"}
+        return Api.of(endpoint.kubeconfig.read_bytes(), **rights, **claims)
+
+    def creation(of: Api, body: Body) -> Attempt:
+        return lambda: of.post(SECRETS, body, dryRun="All")
+
+    async with (
+        user(account) as anywhere,
+        user(account, **{CLAIM: NODE}) as pod,
+        user(account, **{CLAIM: "node-1"}) as elsewhere,
+        user(f"system:node:{NODE}") as machine,
+        user("system:node:node-1") as other,
+        user("somebody") as person,
+    ):
+        await put_in_force(api, policy, creation(machine, COPIES["another name"][0]))
+        for who in (pod, machine):
+            for what, (body, text) in COPIES.items():
+                reply = await creation(who, body)()
+                said = reply.message if reply.status != 201 else ""
+                assert bool(said) == bool(text) and text in said, (what, said)
+        for stranger in (elsewhere, other):
+            assert "only make Secrets for its own" in (await creation(stranger, _copy())()).message
+        assert "claim" in (await creation(anywhere, _copy())()).message
+        assert (await creation(person, COPIES["another name"][0])()).status == 201
+
+        path = f"{SECRETS}/{_copy()['metadata']['name']}"
+        body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
+        node = await api.post("/api/v1/nodes", body)
+        uid = node.body["metadata"]["uid"]  # without its owner it is gone before it is looked at
+        await machine.create(SECRETS, _copy("metadata", "ownerReferences", "0", "uid", value=uid))
+        for who in (pod, machine):
+            change = await who.patch(path, {"metadata": {"labels": {names.COPY_LABEL: "f" * 16}}})
+            assert (change.status, "may not change Secrets" in change.message) == (422, True)
+            deletion = await who.delete(path)
+            assert (deletion.status, "may not change Secrets" in deletion.message) == (422, True)
+        assert (await person.delete(path)).status == 200
+    await api.delete(f"/api/v1/nodes/{NODE}")
+    await take_back(api, policy.name)
 
 
 async def test_network_policies_are_protected(endpoint: Endpoint, api: Api) -> None:
