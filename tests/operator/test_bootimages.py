@@ -127,17 +127,19 @@ async def test_machines_that_boot_from_an_image_of_their_own(tmp_path: Path) -> 
             assert enforced(settings) == {"mode": "None"}
             assert "managedBootImagesStatus" not in settings["status"]
         await world.kind("Provisioning", "provisionings", PROVISIONING)
-        await world.wholes.create(
-            {
-                "apiVersion": PROVISIONING,
-                "kind": "Provisioning",
-                "metadata": {"name": "provisioning-configuration"},
-                "spec": {"provisioningOSDownloadURL": "https://images.example/coreos.qcow2"},
-            }
-        )
+        provisioning: dict[str, Any] = {
+            "apiVersion": PROVISIONING,
+            "kind": "Provisioning",
+            "metadata": {"name": "provisioning-configuration"},
+            "spec": {"provisioningOSDownloadURL": "https://images.example/coreos.qcow2"},
+        }
+        await world.wholes.create(provisioning)
         async with world.operator():
             settings = await world.until(lambda found: enforced(found)["mode"] == "Manual", SETTINGS)
             assert enforced(settings)["manual"] == {"mode": "OCPVersion", "ocpVersion": "4.16.5"}
+        await world.wholes.patch(provisioning, {"spec": {"provisioningOSDownloadURL": ""}})
+        async with world.operator():
+            await world.until(lambda found: enforced(found) == {"mode": "None"}, SETTINGS)
 
 
 async def test_boot_images_are_stamped_once_a_control_plane_node_has_the_release(tmp_path: Path) -> None:

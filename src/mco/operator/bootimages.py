@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from mco.api import names
-from mco.api.core import ConfigMap
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.machineconfiguration import MachineConfiguration, MachineConfigurationStatus
 from mco.api.resources import CONFIG_MAPS, MACHINE_CONFIGS, MACHINE_CONFIGURATIONS
@@ -16,7 +15,7 @@ from mco.base.errors import MCOError
 from mco.kube.client import Client
 from mco.kube.errors import Unreachable, describe
 from mco.kube.wholes import NoSuchKind, Wholes
-from mco.operator import ensure
+from mco.operator import ensure, lookup
 from mco.payload.ensure import difference
 from mco.plan.installation import bootimages, bootstamp
 from mco.plan.installation.bootimages import BootImages, Place
@@ -70,10 +69,8 @@ class BootImageStatus:
 
     async def _stamp(self, masters: MachineConfigPool, expected: Expected) -> None:
         wanted = bootstamp.stamp(expected)
-        found: ConfigMap = await self._client.get(
-            CONFIG_MAPS, bootstamp.CONFIG_MAP, namespace=names.NAMESPACE
-        )
-        if wanted.items() <= (found.data or {}).items():
+        found = await lookup.found(self._client, CONFIG_MAPS, bootstamp.CONFIG_MAP, namespace=names.NAMESPACE)
+        if found is None or wanted.items() <= (found.data or {}).items():
             return
         rendered = await self._client.get(MACHINE_CONFIGS, masters.spec.configuration.name)
         if bootstamp.made_by(rendered, expected):

@@ -16,13 +16,13 @@ from mco.api.core import ConfigMap
 from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput
 from mco.operator import bootstrapfiles
-from mco.operator.sources import CONFIG
+from mco.operator.sources import BUNDLE, CONFIG, USERS
 from mco.pki.bundle import checked
 from mco.plan.installation.cloudconfig import AUTHORITIES_KEY, CONFIG_KEY
+from mco.plan.installation.contents import contents
 from mco.plan.installation.discovered import Document, Sources
+from mco.plan.installation.pullsecret import GLOBAL
 from mco.plan.installation.registries import Registries
-
-_BUNDLE, _USERS, _PULL_SECRET = "ca-bundle.crt", "user-ca-bundle", "pull-secret"
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,12 +103,12 @@ class _Folder:
             return ()
         found = self.config_map(option, "Additional Trust Bundle file")
         named = ((proxy.get("spec") or {}).get("trustedCA") or {}).get("name")
-        if found.name not in (_USERS, named):
+        if found.name not in (USERS, named):
             self.warnings.append(
                 f"nothing in the cluster will look for ConfigMap/{found.name}: --{option} is ignored"
             )
             return ()
-        bundle = checked((found.data or {}).get(_BUNDLE, "").encode(), self._place(option))
+        bundle = checked(contents(found).get(BUNDLE, b""), self._place(option))
         return (bundle,) if bundle else ()
 
     def cloud(self, infrastructure: Document) -> Mapping[str, str]:
@@ -133,11 +133,11 @@ class _Folder:
     def pull_secret(self) -> Mapping[str, str] | None:
         """What the ControllerConfig says of it: where the cluster finds it."""
         found = self.manifest("pull-secret", "Secret", "PullSecret file").get("metadata") or {}
-        wanted = {"name": _PULL_SECRET, "namespace": CONFIG}
+        wanted = {"name": GLOBAL, "namespace": CONFIG}
         if all(found.get(key) == value for key, value in wanted.items()):
             return wanted
         self.warnings.append(
-            f"nothing in the cluster will look for the Secret of --pull-secret: it has to be {_PULL_SECRET} "
+            f"nothing in the cluster will look for the Secret of --pull-secret: it has to be {GLOBAL} "
             f"in namespace {CONFIG}"
         )
         return None

@@ -35,7 +35,7 @@ OWN_MAP = "cluster-config"
 SERVER_AUTHORITIES = "machine-config-server-ca"
 INITIAL_AUTHORITIES = "initial-kube-apiserver-server-ca"
 CONFIG, MANAGED, SYSTEM = "openshift-config", "openshift-config-managed", "kube-system"
-_BUNDLE, _USERS = "ca-bundle.crt", "user-ca-bundle"
+BUNDLE, USERS = "ca-bundle.crt", "user-ca-bundle"
 _SIGNER_OPERATOR, _SIGNER = "openshift-kube-apiserver-operator", "kube-apiserver-to-kubelet-client-ca"
 _SIGNER_NAME = "kube-apiserver-to-kubelet-signer"
 
@@ -146,9 +146,9 @@ class Reader:
         return await lookup.setting(self._wholes, kind)
 
     async def _trust(self, proxy: Document | None) -> tuple[bytes, ...]:
-        found = [await self._bundle_if_any(CONFIG, _USERS) or b""]
+        found = [await self._bundle_if_any(CONFIG, USERS) or b""]
         trusted = (((proxy or {}).get("spec") or {}).get("trustedCA") or {}).get("name")
-        if trusted and trusted != _USERS:
+        if trusted and trusted != USERS:
             found.append(await self._bundle(CONFIG, trusted))
         return tuple(bundle for bundle in found if bundle)
 
@@ -170,12 +170,12 @@ class Reader:
             return None
         return {"name": GLOBAL, "namespace": CONFIG}
 
-    async def _bundle(self, namespace: str, name: str, key: str = _BUNDLE) -> bytes:
+    async def _bundle(self, namespace: str, name: str, key: str = BUNDLE) -> bytes:
         return _authorities(await self._client.get(CONFIG_MAPS, name, namespace=namespace), key)
 
     async def _bundle_if_any(self, namespace: str, name: str) -> bytes | None:
         found = await self._map(namespace, name)
-        return None if found is None else _authorities(found, _BUNDLE)
+        return None if found is None else _authorities(found, BUNDLE)
 
     async def _data(self, namespace: str, name: str) -> Mapping[str, str] | None:
         found = await self._map(namespace, name)
