@@ -3,10 +3,12 @@ nobody is refused anything, and nobody was given what it does not use."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from mco.kube.client import Client
 from mco.kube.requests import PatchKind
 from mco.payload.image import NAME as IMAGE
 from mco.payload.situation import body_of
+from mco.payload.source import monitoring
 from mco.payload.source.metadata import CONTROLLER, DAEMON, OPERATOR, SERVER
 from mco.payload.source.permissions import GRANTS
 from mco.payload.source.rules import Grants
@@ -27,6 +30,7 @@ from mco.payload.source.workloads import TLS_SECRET, images
 from mco.pki import kubeconfig
 from tests.payload import audit
 from tests.payload.cluster import Cluster, until
+from tests.scrape import ask, families
 from tests.servers.assets import find
 from tests.servers.child import Child
 from tests.servers.real import real_server
@@ -54,7 +58,9 @@ def seen(cluster: Cluster) -> list[audit.Request]:
     make_pods(cluster)
     with contextlib.ExitStack() as running:
         running.enter_context(component(cluster, OPERATOR, "operator", *operator_flags(cluster)))
-        running.enter_context(component(cluster, CONTROLLER, "controller", "--settle=0"))
+        running.enter_context(
+            component(cluster, CONTROLLER, "controller", "--settle=0", *listening(cluster, CONTROLLER))
+        )
         running.enter_context(component(cluster, SERVER, "configserver", "start", *server_flags(cluster)))
         running.enter_context(machine(cluster))
         until(lambda: report(cluster) is not None)
@@ -62,6 +68,8 @@ def seen(cluster: Cluster) -> list[audit.Request]:
         cluster.create(motd())
         until(lambda: updated(cluster))
         until(lambda: report(cluster) is None)
+        metrics_are_read(cluster)
+        lose_what_a_node_has(cluster)
         until(lambda: events(cluster) >= {"machineconfigdaemon", "machineconfigcontroller-nodecontroller"})
     return audit.requests(cluster.folder)
 
@@ -72,7 +80,6 @@ def test_nobody_is_refused(seen: list[audit.Request]) -> None:
 
 
 OPENSHIFT = "only in OpenShift"
-LOST = "when a rendered config is lost"
 REPAIR = "when somebody changed it"
 OTHER_LEADER = "while another one leads"
 AT_ONCE = "when two wrote at the same time"
@@ -135,8 +142,6 @@ UNUSED = {
         "delete machineconfigs": "an hour after nobody needs one any more",
         f"get configmaps in {names.NAMESPACE}": "before it deletes one",
         "list machineosbuilds": "before it deletes one",
-        f"get secrets in {names.NAMESPACE}": LOST,
-        f"delete secrets in {names.NAMESPACE}": LOST,
         "get daemonsets": "a Pod of one is on the node",
         "list poddisruptionbudgets": "an eviction is refused",
         "get machineconfigs": "what the cache does not have yet",
@@ -145,7 +150,7 @@ UNUSED = {
         "patch machineconfigs": REPAIR,
         "watch schedulers": OPENSHIFT,
     },
-    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE, f"create secrets in {names.NAMESPACE}": LOST},
+    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE},
     SERVER: ANYBODY
     | {
         f"create events in {names.NAMESPACE}": "a machine shows a join token",
@@ -162,6 +167,19 @@ def test_nobody_is_given_what_it_does_not_use(seen: list[audit.Request], grants:
 @pytest.mark.parametrize("grants", GRANTS, ids=lambda grants: grants.component)
 def test_a_reason_is_for_something_that_is_granted(grants: Grants) -> None:
     assert set(UNUSED[grants.component]) - set(audit.unused(grants, [])) == set()
+
+
+@pytest.mark.usefixtures("seen")
+def test_a_daemon_makes_no_other_secrets(cluster: Cluster) -> None:
+    """Its role says nothing of what they are."""
+    body = {"metadata": {"name": "router-certs"}, "data": {}}
+    path = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+
+    async def make(client: Client) -> None:
+        await client.request("POST", path, body=body)
+
+    with pytest.raises(InvalidInput, match="may only make Secrets for its own copies, not router-certs"):
+        cluster.ask(make, cluster.folder / f"{DAEMON}.kubeconfig")
 
 
 @pytest.mark.usefixtures("seen")
@@ -195,7 +213,7 @@ def machine(cluster: Cluster) -> Iterator[None]:
     folder, stopped = cluster.folder / "host", threading.Event()
     FakeMachine.create(folder, hostname=NODE).close()
     command = cluster.command(
-        *("daemon", "start", f"--fake-host={folder}", f"--node-name={NODE}"),
+        *("daemon", "start", f"--fake-host={folder}", f"--node-name={NODE}", *listening(cluster, DAEMON)),
         kubeconfig=identity(cluster, DAEMON),
     )
     children: list[Child] = []
@@ -226,16 +244,50 @@ def identity(cluster: Cluster, account: str) -> Path:
         assert node is not None
         uid = node["metadata"]["uid"]
         spec["boundObjectRef"] = {"apiVersion": "v1", "kind": "Node", "name": NODE, "uid": uid}
-    path = f"/api/v1/namespaces/{names.NAMESPACE}/serviceaccounts/{account}/token"
-
-    async def ask(client: Client) -> bytes:
-        return await client.request("POST", path, body={"spec": spec})
-
-    token = msgspec.json.decode(cluster.ask(ask))["status"]["token"]
+    token = token_of(cluster, account, spec)
     file = cluster.folder / f"{account}.kubeconfig"
     server = cluster.server
     file.write_bytes(kubeconfig.with_token(server.url, server.authority.certificate_pem, account, token))
     return file
+
+
+def token_of(
+    cluster: Cluster, account: str, spec: Mapping[str, Any], namespace: str = names.NAMESPACE
+) -> str:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+
+    async def request(client: Client) -> bytes:
+        return await client.request("POST", path, body={"spec": spec})
+
+    token: str = msgspec.json.decode(cluster.ask(request))["status"]["token"]
+    return token
+
+
+def listening(cluster: Cluster, account: str) -> tuple[str, ...]:
+    """Flags with which a component lets its metrics be read over TLS, on the same port whenever it starts."""
+    kept = cluster.folder / f"{account}.port"
+    if not kept.exists():
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            kept.write_text(str(free.getsockname()[1]))
+    return f"--metrics-secure-listen=127.0.0.1:{kept.read_text()}", f"--metrics-tls={cluster.folder}/none"
+
+
+def metrics_are_read(cluster: Cluster) -> None:
+    """By whoever has the Role that an OpenShift's Prometheus is given, and by nobody else."""
+    reader = {"name": "prometheus-k8s", "namespace": "default"}
+    cluster.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": reader})
+    role, binding = monitoring.reader().values()
+    cluster.create(role)
+    cluster.create(binding | {"subjects": [{"kind": "ServiceAccount", **reader}]})
+    spec = {"expirationSeconds": 3600}
+    stranger = token_of(cluster, SERVER, spec)
+    allowed = token_of(cluster, reader["name"], spec, reader["namespace"])
+    for account, metric in ((CONTROLLER, "mco_machine_count"), (DAEMON, "mcd_state")):
+        url = f"https://127.0.0.1:{(cluster.folder / f'{account}.port').read_text()}/metrics"
+        for authorization, status in (("", 401), ("Bearer x", 401), (f"Bearer {stranger}", 403)):
+            assert asyncio.run(ask(url, Authorization=authorization)).status == status
+        until(lambda url=url: asyncio.run(ask(url, Authorization=f"Bearer {allowed}")).status == 200)
+        assert metric in families(asyncio.run(ask(url, Authorization=f"Bearer {allowed}")).body)
 
 
 def operator_flags(cluster: Cluster) -> tuple[str, ...]:
@@ -272,6 +324,37 @@ def make_pods(cluster: Cluster) -> None:
         cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
         cluster.patch_at(path, {"status": ready})
+
+
+def lose_what_a_node_has(cluster: Cluster) -> None:
+    """What the node runs, and its inputs no longer give, is deleted and comes back from the node."""
+    pool = body_of(names.API_VERSION, "MachineConfigPool", "worker")
+    name = target(cluster)
+    cluster.patch(pool, {"spec": {"paused": True}})
+    cluster.patch(motd(), {"spec": {"kernelArguments": ["nosmt"]}})
+    until(lambda: target(cluster) != name)
+    config = body_of(names.API_VERSION, "MachineConfig", name)
+    cluster.patch(config, {"metadata": {"annotations": {names.ALLOW_DELETION: ""}}})
+    before = uid(cluster, name)
+    cluster.delete(config)
+    until(lambda: uid(cluster, name) not in ("", before))
+    until(lambda: names.COPY_WANTED not in (cluster.get("v1", "Node", NODE) or {})["metadata"]["annotations"])
+    copies = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+    selected = {"labelSelector": names.COPY_LABEL}
+    left = cluster.ask(lambda client: client.request("GET", copies, params=selected))
+    assert msgspec.json.decode(left)["items"] == []
+
+
+def target(cluster: Cluster) -> str:
+    found = cluster.get(names.API_VERSION, "MachineConfigPool", "worker")
+    assert found is not None
+    name: str = found["spec"]["configuration"]["name"]
+    return name
+
+
+def uid(cluster: Cluster, config: str) -> str:
+    found = cluster.get(names.API_VERSION, "MachineConfig", config)
+    return found["metadata"]["uid"] if found else ""
 
 
 def motd() -> dict[str, Any]:
