@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,17 @@ import pytest
 import yaml
 
 from mco.api import names, resources
+from mco.kube import requests
+from mco.kube.client import Client
+from mco.kube.config import load
+from mco.kube.errors import AlreadyExists
+from mco.kube.wholes import Wholes
 from mco.operator import bootstrap, bootstrapsources
 from mco.plan.installation.images import OURS, Release
 from mco.runtime import version
 from tests import installer
 from tests.operator.world import World, embedded
+from tests.servers.real import RealServer
 
 WHICH = (names.API_VERSION, "ControllerConfig", names.CONTROLLER_CONFIG)
 PLURALS = {"Infrastructure": "infrastructures", "Network": "networks", "DNS": "dnses", "Proxy": "proxies"}
@@ -94,3 +101,22 @@ async def test_both_are_equal(tmp_path: Path, case: Any) -> None:
     for annotation in (names.GENERATED_BY_VERSION, names.RELEASE_IMAGE_VERSION):
         both = [each["metadata"]["annotations"][annotation] for each in (at_first, in_cluster)]
         assert both[0] == both[1]
+
+
+async def test_a_real_server_takes_the_manifests(tmp_path: Path, real_apiserver: RealServer) -> None:
+    """All of those that are of its own kinds, field for field."""
+    found = bootstrapsources.read(installer.write(tmp_path / "in", installer.files()))
+    made = bootstrap.bootstrap(found, Release(images={OURS: "example/mco:1"}))
+    foreign = {"ControllerConfig", "MachineConfigPool"}
+    bodies = [body for body in made.objects.values() if body["kind"] not in foreign]
+    assert {body["kind"] for body in bodies} == {"Pod", "ClusterRoleBinding", "ConfigMap"}
+    async with Client(load(real_apiserver.kubeconfig)) as client:
+        wholes = Wholes(client)
+        for body in bodies:
+            namespace = body["metadata"].get("namespace")
+            if namespace:
+                with contextlib.suppress(AlreadyExists):
+                    await client.create(resources.NAMESPACES, {"metadata": {"name": namespace}})
+            path = requests.path(await wholes.resource(body), namespace=namespace or "")
+            strict = {"dryRun": "All", "fieldValidation": "Strict"}
+            await client.request("POST", path, params=strict, body=body)
