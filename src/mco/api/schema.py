@@ -108,18 +108,17 @@ def _node(kind: str, more: Mapping[str, Any]) -> Schema:
     return {"type": kind, **{_SPELLED.get(word, word): value for word, value in more.items()}}
 
 
-LABEL_SELECTOR = struct(
-    {
-        "matchExpressions": atomic(
-            struct(
-                {"key": string(), "operator": string(), "values": atomic(string())},
-                required=("key", "operator"),
-            )
-        ),
-        "matchLabels": mapping(string()),
-    },
-    map_type="atomic",
-)
+def label_selector(*required: str) -> Schema:
+    """`required` are fields of an expression that its schema asks for. Definitions do; built-in kinds are
+    decoded without, and say what is wrong themselves."""
+    expression = struct(
+        {"key": string(), "operator": string(), "values": atomic(string())}, required=required
+    )
+    fields = {"matchExpressions": atomic(expression), "matchLabels": mapping(string())}
+    return struct(fields, map_type="atomic")
+
+
+LABEL_SELECTOR = label_selector("key", "operator")
 
 _REFERENCE_FIELDS = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
 OBJECT_REFERENCE = struct({name: string() for name in _REFERENCE_FIELDS}, map_type="atomic")

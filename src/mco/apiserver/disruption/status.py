@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mco.api.meta.objects import ObjectMeta
+from mco.apiserver.strategies.budgets import percentage
 from mco.apiserver.writes.metadata import timestamp
 
 Obj = dict[str, Any]
@@ -95,7 +96,7 @@ def scaled(value: int | str, total: int) -> int:
     """A number, or a percentage of `total` rounded up."""
     if isinstance(value, int):
         return value
-    return -(-int(value.removesuffix("%")) * total // 100)
+    return -(-percentage(value) * total // 100)
 
 
 def _wanted(spec: Obj, pods: Sequence[Pod], scale: Scale) -> tuple[int, int]:

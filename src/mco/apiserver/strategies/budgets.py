@@ -58,6 +58,12 @@ def _amount(field: str, value: Any) -> list[Cause]:
         return [] if value >= 0 else [errors.invalid_value(field, value, _NEGATIVE)]
     if not _PERCENT.match(value):
         return [errors.invalid_value(field, value, _PERCENT_RULE)]
-    if int(value[:-1]) > 100:
+    if percentage(value) > 100:
         return [errors.invalid_value(field, value, "must not be greater than 100%")]
     return []
+
+
+def percentage(text: str) -> int:
+    """Of a text that is one; 101 for more. It may have thousands of digits, which `int` refuses to read."""
+    digits = text.removesuffix("%").lstrip("0")
+    return 101 if len(digits) > 3 else min(int(digits or "0"), 101)

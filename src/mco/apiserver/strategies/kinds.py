@@ -83,17 +83,19 @@ class DataStrategy(Strategy):
     schema = schemas.CONFIG_MAP
     encoded = ("binaryData",)
     """Fields whose values are base64; they count as what that stands for."""
+    large = "[]"
+    """What is said to be too long, in the original's words."""
 
     def validate(self, new: Obj, old: Obj | None) -> list[Cause]:
         causes: list[Cause] = []
         size = 0
         for field in ("data", "binaryData"):
             for key, value in (new.get(field) or {}).items():
-                size += len(value) * 3 // 4 if field in self.encoded else len(value)
+                size += _decoded_size(value) if field in self.encoded else len(value.encode())
                 if not _DATA_KEY.match(key) or len(key) > 253:
                     causes.append(errors.invalid_value(f"{field}[{key}]", key, _KEY_RULE))
         if size > _DATA_LIMIT:
-            causes.append(errors.too_long("data", _DATA_LIMIT))
+            causes.append(errors.too_long(self.large, _DATA_LIMIT))
         if old is not None and old.get("immutable"):
             causes += [
                 errors.forbidden_field(field, "field is immutable when `immutable` is set")
@@ -101,6 +103,10 @@ class DataStrategy(Strategy):
                 if new.get(field) != old.get(field)
             ]
         return causes
+
+
+def _decoded_size(base64_text: str) -> int:
+    return len(base64_text) * 3 // 4 - base64_text.count("=")
 
 
 _KEY_RULE = (
@@ -112,6 +118,7 @@ _KEY_RULE = (
 class SecretStrategy(DataStrategy):
     schema = schemas.SECRET
     encoded = ("data",)
+    large = "data"
 
     def prepare(self, new: Obj, old: Obj | None, writer: Writer, subresource: str = "") -> None:
         new.setdefault("type", "Opaque")

@@ -13,7 +13,7 @@ from mco.apiserver.cel.environment import CompileError
 from mco.apiserver.errors import Cause
 from mco.apiserver.strategies import names
 from mco.apiserver.strategies.matches import match_causes
-from mco.apiserver.strategies.selectors import SELECTOR
+from mco.apiserver.strategies.schemas import SELECTOR
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 
 _STRINGS = atomic(string())

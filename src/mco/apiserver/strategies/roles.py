@@ -12,7 +12,8 @@ from mco.api.schema import Schema, atomic, string, struct
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
 from mco.apiserver.strategies import names
-from mco.apiserver.strategies.selectors import SELECTOR, selector_causes
+from mco.apiserver.strategies.schemas import SELECTOR
+from mco.apiserver.strategies.selectors import selector_causes
 from mco.apiserver.strategies.strategy import Obj, Strategy, Writer
 from mco.base.errors import MCOError
 
@@ -71,9 +72,10 @@ class ClusterRoleStrategy(_RoleStrategy):
             causes += selector_causes(wanted, f"{field}[{index}]")
             try:
                 selector(msgspec.convert(wanted, LabelSelector))
-            except (MCOError, msgspec.ValidationError) as error:
+            except (MCOError, msgspec.ValidationError):
                 # The original shows what came of it: nothing.
-                causes.append(errors.invalid_value(f"{field}[{index}]", None, str(error)))
+                detail = "invalid label selector."
+                causes.append(errors.invalid_value(f"{field}[{index}]", None, detail))
         return causes
 
 

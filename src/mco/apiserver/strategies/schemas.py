@@ -6,7 +6,6 @@ Parts that this project never looks into are kept as they are.
 from __future__ import annotations
 
 from mco.api.schema import (
-    LABEL_SELECTOR,
     OBJECT_REFERENCE,
     Schema,
     atomic,
@@ -16,12 +15,14 @@ from mco.api.schema import (
     int32,
     int64,
     int_or_string,
+    label_selector,
     mapping,
     string,
     struct,
     timestamp,
 )
 
+SELECTOR = label_selector()
 _TEXTS = mapping(string())
 _BYTES = mapping(binary())
 _FREE_LIST = atomic(free())
@@ -124,7 +125,7 @@ BUDGET = _kind(
         {
             "maxUnavailable": int_or_string(),
             "minAvailable": int_or_string(),
-            "selector": LABEL_SELECTOR,
+            "selector": SELECTOR,
             "unhealthyPodEvictionPolicy": string(),
         }
     ),

@@ -1,23 +1,13 @@
-"""Label selectors in built-in kinds: their schema, and what is wrong with one."""
+"""Label selectors in built-in kinds: what is wrong with one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mco.api.schema import atomic, mapping, string, struct
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
 from mco.apiserver.strategies import names
 from mco.apiserver.strategies.strategy import Obj
-
-SELECTOR = struct(
-    {
-        "matchLabels": mapping(string()),
-        "matchExpressions": atomic(
-            struct({"key": string(), "operator": string(), "values": atomic(string())})
-        ),
-    }
-)
 
 
 def selector_causes(selector: Obj, field: str) -> Iterator[Cause]:

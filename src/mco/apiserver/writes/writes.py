@@ -15,7 +15,7 @@ from mco.apiserver.registry.served import Served
 from mco.apiserver.store.revision import Change, Key, Revision
 from mco.apiserver.store.store import Store
 from mco.apiserver.strategies.strategy import Writer
-from mco.apiserver.writes import pipeline
+from mco.apiserver.writes import pipeline, size
 from mco.apiserver.writes.deletion import Deletion, check_preconditions, deleted, is_kept
 
 Obj = dict[str, Any]
@@ -175,7 +175,9 @@ class Writes:
     async def _commit(self, key: Key, change: Change, previous: int, obj: Obj) -> Revision:
         def build(number: int) -> bytes:
             obj["metadata"] = _with_version(obj["metadata"], number)
-            return msgspec.json.encode(obj)
+            data = msgspec.json.encode(obj)
+            size.check(data)
+            return data
 
         revision = await self._store.write(key, change, previous=previous, build=build)
         self.on_commit(key, change, obj)

@@ -24,7 +24,8 @@ from mco.plan.pool.nodes import Member, Standing
 from mco.plan.pool.waiting import Why
 
 _NOBODY: Mapping[str, Why] = {}
-_PERCENT = re.compile(r"([+-]?[0-9]+)%\Z")
+_PERCENT = re.compile(r"([+-]?)0*([0-9]{1,18})%\Z")
+"""What fits into the original's integers."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +96,7 @@ def max_unavailable(pool: MachineConfigPool, count: int) -> int:
                 path="$.spec.maxUnavailable",
                 hint=f'"{value}" must be a number of nodes, as 2, or a percentage, as "20%"',
             )
-        value = int(match[1]) * count // 100
+        value = int(match[1] + match[2]) * count // 100
     return value or 1
 
 

@@ -18,13 +18,23 @@ OTHER_TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(None, 1), (2, 2), (0, 1), ("50%", 2), ("60%", 2), ("0%", 1), ("150%", 6), (-1, -1)],
+    [
+        (None, 1),
+        (2, 2),
+        (0, 1),
+        ("50%", 2),
+        ("60%", 2),
+        ("0%", 1),
+        ("150%", 6),
+        ("0" * 5000 + "50%", 2),
+        (-1, -1),
+    ],
 )
 def test_max_unavailable_of_four_nodes(value: int | str | None, expected: int) -> None:
     assert rollout.max_unavailable(pool(maxUnavailable=value), 4) == expected
 
 
-@pytest.mark.parametrize("value", ["50 percent", "60", "40 %", "a lot", ""])
+@pytest.mark.parametrize("value", ["50 percent", "60", "40 %", "a lot", "", "9" * 5000 + "%"])
 def test_max_unavailable_that_is_no_percentage(value: str) -> None:
     with pytest.raises(InvalidInput, match="string is not a percentage") as caught:
         rollout.max_unavailable(pool(maxUnavailable=value), 4)
