@@ -10,8 +10,8 @@ from typing import Any
 from mco.api import names
 from mco.kube.wholes import Wholes
 from mco.payload import ensure
+from mco.payload.source.monitoring import PORT
 
-METRICS_PORT = 9001
 _API = "networking.k8s.io/v1"
 _BOTH = ["Ingress", "Egress"]
 _SERVED = ("machine-config-operator", "machine-config-controller", "machine-os-builder")
@@ -47,7 +47,7 @@ def _as_stored(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scraped(name: str) -> dict[str, Any]:
-    ingress = [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}]
+    ingress = [{"ports": [{"port": PORT, "protocol": "TCP"}]}]
     selector = {"matchLabels": {"k8s-app": name}}
     return _policy(f"allow-{name}", {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": ingress})
 

@@ -15,7 +15,7 @@ from mco.base.errors import Conflict, Unsupported
 from mco.kube.wholes import NoSuchKind, Wholes
 from mco.payload.graph import Mode
 from mco.payload.manifest import Manifest
-from mco.payload.source import cluster_operator
+from mco.payload.source import cluster_operator, monitoring
 from mco.payload.source.metadata import OPERATOR, PROGRAM, PROGRAM_LABEL, VERSION_LABEL
 from mco.payload.source.operatorgrants import MACHINE_API, MACHINES
 
@@ -69,7 +69,18 @@ async def capabilities(objects: Wholes) -> frozenset[str]:
     for parameter in {policy.parameter for policy in POLICIES if policy.parameter is not None}:
         if await find(objects, parameter.api_version, parameter.kind, parameter.name) is not None:
             found.add(parameter.kind)
+    if await _monitored(objects):
+        found.add(monitoring.CAPABILITY_NAME)
     return frozenset(found)
+
+
+async def _monitored(objects: Wholes) -> bool:
+    """Whether OpenShift's monitoring is here."""
+    try:
+        await objects.resource(body_of(*monitoring.MONITORS, "", names.NAMESPACE))
+    except NoSuchKind:
+        return False
+    return await find(objects, "v1", "Namespace", monitoring.NAMESPACE) is not None
 
 
 def mode(found: Situation, manifests: Iterable[Manifest]) -> Mode:

@@ -31,7 +31,10 @@ PAYLOAD = read(FILES)
 OPERANDS = operands.load(operands.Setting(image="example/image:7", server="https://api.example:6443"))
 EVERYTHING = [*PAYLOAD, *OPERANDS]
 
-_NAMESPACED = {"ConfigMap", "DaemonSet", "Deployment", "Role", "RoleBinding", "Service", "ServiceAccount"}
+_NAMESPACED = {
+    *("ConfigMap", "DaemonSet", "Deployment", "PrometheusRule", "Role", "RoleBinding", "Service"),
+    *("ServiceAccount", "ServiceMonitor"),
+}
 _CLUSTER = {
     *("ClusterOperator", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "Namespace"),
     *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
@@ -127,7 +130,7 @@ def test_an_object_says_who_gets_it(manifest: Manifest) -> None:
 
 def everything(profile: str) -> Selection:
     capabilities = frozenset(
-        {"ClusterOperator", "ClusterVersion", "Infrastructure", "MachineAPI", "OSImageStream"}
+        {"ClusterOperator", "ClusterVersion", "Infrastructure", "MachineAPI", "Monitoring", "OSImageStream"}
     )
     return Selection(profile=profile, feature_set="CustomNoUpgrade", capabilities=capabilities)
 
@@ -220,7 +223,7 @@ def test_who_is_on_the_hosts_network_reaches_the_api_as_machines_do() -> None:
         address = (env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT"))
         assert address == (("api.example", "6443") if pod.get("hostNetwork") else (None, None))
     server = OPERANDS[-1].body["spec"]["template"]["spec"]["containers"][0]
-    assert server["args"] == ["configserver", "start", "--apiserver-url=https://api.example:6443"]
+    assert "--apiserver-url=https://api.example:6443" in server["args"]
 
 
 # Permissions

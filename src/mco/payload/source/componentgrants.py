@@ -9,6 +9,7 @@ from mco.payload.source.rules import (
     FOLLOW,
     LEADER,
     READ,
+    REVIEWS,
     Grants,
     Inside,
     Rule,
@@ -72,6 +73,7 @@ _CONTROLLER = Grants(
         ),
         Rule(group="apps", resources=("daemonsets",), verbs=("get",), because="their Pods stay"),
         constraints("nonroot-v2"),
+        *REVIEWS,
     ),
     inside=(
         Inside(
@@ -107,6 +109,7 @@ _DAEMON = Grants(
             because="which changes disrupt",
         ),
         constraints("privileged"),
+        *REVIEWS,
     ),
     inside=(
         Inside(

@@ -13,11 +13,11 @@ from mco.api import names
 from mco.api.crds import DEFINITIONS, definitions
 from mco.api.policies import POLICIES, Policy, binding_object, policy_object
 from mco.payload.manifest import DELETE
-from mco.payload.source import cluster_operator, permissions, workloads
+from mco.payload.source import cluster_operator, monitoring, permissions, workloads
 from mco.payload.source.metadata import CAPABILITY, included, made
 
 _LEVEL = "0000_80_machine-config_"
-_LATER = "0000_90_machine-config_90_"
+_LAST = "0000_90_machine-config_"
 _RBAC = "rbac.authorization.k8s.io/v1"
 
 Files = Mapping[str, dict[str, Any]]
@@ -43,6 +43,12 @@ def manifests() -> Files:
     }
     for accounts in (*map(permissions.objects, permissions.GRANTS), permissions.puller()):
         files |= {f"{_LEVEL}00_rbac-{name}.yaml": body for name, body in accounts.items()}
+    files |= {f"{_LEVEL}00_rbac-{name}.yaml": body for name, body in monitoring.reader().items()}
+    for name in monitoring.SECRETS:
+        files[f"{_LEVEL}00_service-{name}.yaml"] = monitoring.service(name)
+        files[f"{_LAST}00_servicemonitor-{name}.yaml"] = monitoring.service_monitor(name)
+    for name, body in monitoring.rules().items():
+        files[f"{_LAST}01_prometheus-rules-{name}.yaml"] = body
     for kind, body in zip(DEFINITIONS, definitions(), strict=True):
         files[f"{_LEVEL}01_{kind.plural}.crd.yaml"] = body
     for policy in POLICIES:
@@ -51,7 +57,7 @@ def manifests() -> Files:
         files[f"{stem}binding.yaml"] = _admission(policy, binding_object(policy))
     for name in _FORMER_BINDINGS:
         body = made(_RBAC, "ClusterRoleBinding", name, annotations=included() | {DELETE: "true"})
-        files[f"{_LATER}clusterrolebinding-{name}.yaml"] = body
+        files[f"{_LAST}90_clusterrolebinding-{name}.yaml"] = body
     return files
 
 

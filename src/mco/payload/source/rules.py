@@ -85,3 +85,18 @@ LEADER = (
     ),
     Rule(resources=("pods",), verbs=FOLLOW, because="the end of its predecessor's container is a proof"),
 )
+
+REVIEWS = (
+    Rule(
+        group="authentication.k8s.io",
+        resources=("tokenreviews",),
+        verbs=("create",),
+        because="it asks who wants to read its metrics",
+    ),
+    Rule(
+        group="authorization.k8s.io",
+        resources=("subjectaccessreviews",),
+        verbs=("create",),
+        because="it asks whether he may",
+    ),
+)

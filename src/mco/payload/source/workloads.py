@@ -24,6 +24,7 @@ from mco.payload.source.metadata import (
     included,
     ours,
 )
+from mco.payload.source.monitoring import PORT, PORT_NAME, SECRETS
 from mco.runtime import version
 
 IMAGES = "machine-config-operator-images"
@@ -31,6 +32,16 @@ IMAGES_FILE = "/etc/mco/images/images.json"
 HOST_ROOT = "/rootfs"
 TLS_SECRET, TOKEN_SECRET = "machine-config-server-tls", "node-bootstrapper-token"
 SERVER_PORT = 22623
+SERVER_METRICS_PORT = 22626
+"""The original has none; a daemon has its own ones on the same host network."""
+
+TLS_FOLDER = "/etc/tls/private"
+_METRICS_TLS = "metrics-tls"
+_METRICS = (
+    "--metrics-listen=127.0.0.1:8797",
+    f"--metrics-secure-listen=:{PORT}",
+    f"--metrics-tls={TLS_FOLDER}",
+)
 
 _APPS = "apps/v1"
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
@@ -57,20 +68,27 @@ def operator() -> dict[str, Any]:
 
 
 def controller() -> dict[str, Any]:
-    container = _container(CONTROLLER, ["controller"], cpu="20m", memory="50Mi")
-    return _deployment(CONTROLLER, container, [], included())
+    argv = ["controller", *_METRICS]
+    container = _container(CONTROLLER, argv, cpu="20m", memory="50Mi")
+    container |= {"ports": [{"name": PORT_NAME, "containerPort": PORT}]} | _mounted(
+        {_METRICS_TLS: TLS_FOLDER}
+    )
+    return _deployment(CONTROLLER, container, [_certificate(CONTROLLER)], included())
 
 
 def daemon() -> dict[str, Any]:
     """Everywhere, with the whole machine in its hands."""
-    argv = ["daemon", "start", "--in-cluster", f"--root={HOST_ROOT}"]
+    argv = ["daemon", "start", "--in-cluster", f"--root={HOST_ROOT}", *_METRICS]
     container = _container(DAEMON, argv, cpu="20m", memory="50Mi") | {
+        "ports": [{"name": PORT_NAME, "containerPort": PORT, "hostPort": PORT}],
         "securityContext": {"privileged": True, "runAsUser": 0},
         "volumeMounts": [
             {"name": "rootfs", "mountPath": HOST_ROOT, "mountPropagation": "HostToContainer"},
+            *_mounted({_METRICS_TLS: TLS_FOLDER})["volumeMounts"],
         ],
     }
-    pod = _pod(DAEMON, container, [{"name": "rootfs", "hostPath": {"path": "/", "type": "Directory"}}])
+    root = {"name": "rootfs", "hostPath": {"path": "/", "type": "Directory"}}
+    pod = _pod(DAEMON, container, [root, _certificate(DAEMON)])
     pod |= {
         "hostNetwork": True,
         "hostPID": True,
@@ -84,7 +102,7 @@ def daemon() -> dict[str, Any]:
 
 def server() -> dict[str, Any]:
     """On control-plane nodes, whose address new machines know."""
-    argv = ["configserver", "start"]
+    argv = ["configserver", "start", f"--metrics-listen=127.0.0.1:{SERVER_METRICS_PORT}"]
     container = _container(SERVER, argv, cpu="20m", memory="50Mi")
     container |= {"ports": [{"name": "https", "containerPort": SERVER_PORT, "hostPort": SERVER_PORT}]}
     container |= _mounted({"tls": "/etc/ssl/mcs", "token": "/etc/mcs/bootstrap-token"})
@@ -210,6 +228,11 @@ def _field(variable: str, path: str) -> dict[str, Any]:
 def _mounted(folders: dict[str, str]) -> dict[str, Any]:
     mounts = [{"name": name, "mountPath": path, "readOnly": True} for name, path in folders.items()]
     return {"volumeMounts": mounts}
+
+
+def _certificate(name: str) -> dict[str, Any]:
+    """For its metrics; where nobody makes one, the component does."""
+    return {"name": _METRICS_TLS, "secret": {"secretName": SECRETS[name], "optional": True}}
 
 
 def _on_control_plane() -> list[dict[str, Any]]:
