@@ -94,10 +94,11 @@ class Credentials:
         cluster = self._cluster
         if not cluster.server.startswith("https://"):
             return None
-        context = ssl.create_default_context()
         if cluster.ca:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             _load_ca(context, cluster.ca)
+        else:
+            context = ssl.create_default_context()
         if not cluster.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

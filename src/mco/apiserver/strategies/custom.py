@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from mco.apiserver.errors import Cause
 from mco.apiserver.schema.structural import Structure, structure
@@ -17,7 +20,7 @@ class CustomStrategy(Strategy):
     def __init__(self, schema: Mapping[str, Any], *, has_status: bool) -> None:
         super().__init__()
         self.has_status = has_status
-        self._compiled: Structure = structure(schema)
+        self._compiled = _compiled(msgspec.json.encode(schema))
 
     def prune(self, new: Obj) -> list[str]:
         return self._compiled.prune(new)
@@ -33,3 +36,9 @@ class CustomStrategy(Strategy):
 
     def validate_briefly(self, new: Obj, old: Obj | None) -> list[Cause] | None:
         return self._compiled.validate_briefly(new, old)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(schema: bytes) -> Structure:
+    """One for all servers of a process, and for a definition that is served anew with the same schema."""
+    return structure(msgspec.json.decode(schema))

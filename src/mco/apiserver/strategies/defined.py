@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from mco.apiserver import errors
 from mco.apiserver.errors import Cause
@@ -196,7 +199,13 @@ def _deprecation(version: Obj, place: str) -> Iterator[Cause]:
 def _schema(value: Obj, place: str, _: Obj) -> Iterator[Cause]:
     schema = value.get("openAPIV3Schema")
     if isinstance(schema, dict):
-        yield from schema_causes(schema, f"{place}.openAPIV3Schema")
+        yield from _judged(msgspec.json.encode(schema), f"{place}.openAPIV3Schema")
+
+
+@functools.lru_cache(maxsize=64)
+def _judged(schema: bytes, field: str) -> tuple[Cause, ...]:
+    """A definition is written more often than its schema changes: its conditions, its labels."""
+    return tuple(schema_causes(msgspec.json.decode(schema), field))
 
 
 def _subresources(value: Obj, place: str, _: Obj) -> Iterator[Cause]:
