@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from cryptography import x509
 
-from mco.api import names, resources
+from mco.api import names, resources, tlsprofile
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.errors import AlreadyExists
@@ -82,6 +83,26 @@ async def test_components_are_applied_once_and_waited_for(client: Client) -> Non
     found = await wholes.get(daemon)
     assert found is not None
     assert found["spec"]["template"]["spec"]["hostNetwork"] is True
+
+
+async def test_what_the_cluster_says_anew_reaches_the_components(client: Client) -> None:
+    wholes, found = Wholes(client), OPERANDS[-1]
+    for live in (
+        operands.Live(verbosity=2, tls=tlsprofile.INTERMEDIATE),
+        operands.Live(verbosity=4, tls=tlsprofile.profile({})),
+    ):
+        wanted = operands.adjusted(found, live)
+        await components.roll_out(wholes, [wanted])
+        stored = await wholes.get(found.body)
+        assert stored is not None
+        assert arguments(stored) == arguments(wanted.body)
+        assert arguments(stored)[-1] == f"--v={live.verbosity}"
+
+
+def arguments(body: Mapping[str, Any]) -> list[str]:
+    (container,) = body["spec"]["template"]["spec"]["containers"]
+    args: list[str] = container["args"]
+    return args
 
 
 async def serving(client: Client) -> x509.Certificate:

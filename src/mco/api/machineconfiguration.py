@@ -97,6 +97,7 @@ class BootImageSkew(APIStruct, frozen=True, kw_only=True):
 
 class MachineConfigurationSpec(APIStruct, frozen=True, kw_only=True):
     management_state: str = ""
+    operator_log_level: str = ""
     managed_boot_images: ManagedBootImages = msgspec.field(default_factory=ManagedBootImages)
     boot_image_skew_enforcement: BootImageSkew | None = None
     node_disruption_policy: DisruptionPolicies = msgspec.field(default_factory=DisruptionPolicies)

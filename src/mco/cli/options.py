@@ -46,6 +46,27 @@ def kubeconfig_option(
 
 
 def log_level_option(function: F) -> F:
+    """With the original's way to say it."""
+    verbosity = click.option(
+        "--v",
+        "verbosity",
+        type=click.IntRange(min=0),
+        expose_value=False,
+        is_eager=True,
+        callback=_verbosity,
+        help="The same as klog counts: 4 and more is debug.",
+    )
+    return verbosity(_log_level(function))
+
+
+def _verbosity(ctx: click.Context, _: click.Parameter, value: int | None) -> None:
+    from mco.runtime.logging import CHATTY
+
+    if value is not None and value >= CHATTY:
+        ctx.default_map = {**(ctx.default_map or {}), "log_level": "debug"}
+
+
+def _log_level(function: F) -> F:
     return click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),

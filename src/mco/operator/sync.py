@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mco.api import names, resources
+from mco.api import names, resources, tlsprofile
 from mco.api.gates import BOOT_IMAGE_SKEW
 from mco.api.machineconfiguration import MachineConfiguration
 from mco.api.meta import conditions as cond
@@ -29,6 +29,7 @@ from mco.operator.requiredpools import RequiredPools
 from mco.operator.servercertificates import ServerCertificates
 from mco.operator.sources import LOOK_AGAIN, Facts, Reader
 from mco.operator.steps import Result, Runner, Step
+from mco.payload import operands
 from mco.payload.manifest import Manifest
 from mco.payload.source.metadata import CONTROLLER, DAEMON, SERVER
 from mco.plan.installation import bootimages, holds, outcome, pointer, pooltext, upgradeable
@@ -37,8 +38,9 @@ from mco.plan.installation.conditions import OPERATOR, Pass, Standing
 from mco.plan.installation.discovered import Document, Sources, topology
 from mco.plan.installation.outcome import Waiting
 from mco.plan.installation.poolvalidity import Expected
+from mco.plan.installation.verbosity import verbosity
 from mco.runtime.clock import Clock
-from mco.runtime.logging import Logger
+from mco.runtime.logging import Logger, verbose
 
 _log = Logger("mco.operator")
 
@@ -80,6 +82,7 @@ class Sync:
         self._read_at: float | None = None
         self._sources = Sources()
         self._facts = Facts()
+        self._tls = tlsprofile.INTERMEDIATE
         self._config: dict[str, Any] = {}
 
     def _steps(self) -> list[Step]:
@@ -158,6 +161,7 @@ class Sync:
                 await registries.keep_merged(self._client, self._sources.registries)
             self._read_at = now
         self._config = objects.controller_config(self._installation, self._sources)
+        self._tls = tlsprofile.profile(self._sources.api_server or {})
 
     async def _certified(self, found: Sources) -> Sources:
         """Whose config server runs here also has its authority from here: new machines have to trust it."""
@@ -169,6 +173,7 @@ class Sync:
         known = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
         body = objects.machine_configuration()
         await ensure.exists(self._client, resources.MACHINE_CONFIGURATIONS, body, known)
+        verbose(verbosity(known))
         if known is None:
             return
         known = await policies.keep(self._client, known)
@@ -208,7 +213,9 @@ class Sync:
         return await self._components(CONTROLLER)
 
     async def _components(self, name: str) -> Waiting | None:
-        chosen = [each for each in self._operands if each.identity.name == name]
+        settings = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
+        live = operands.Live(verbosity=verbosity(settings), tls=self._tls)
+        chosen = [operands.adjusted(each, live) for each in self._operands if each.identity.name == name]
         return await components.roll_out(self._wholes, chosen)
 
     async def _required_pools(self) -> Waiting | None:

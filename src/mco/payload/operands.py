@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from mco.api.tlsprofile import Profile
 from mco.base.errors import InvalidInput
 from mco.payload import manifest
 from mco.payload.image import NAME as IMAGE
@@ -23,6 +25,13 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     image: str
     server: str
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cluster may say anew at any time: `verbosity` as klog counts, `tls` for what machines ask."""
+
+    verbosity: int
+    tls: Profile
 
 
 class _Images(msgspec.Struct, rename="camel"):
@@ -61,6 +70,19 @@ def load(setting: Setting) -> list[Manifest]:
     folder = resources.files("mco.payload") / "operands"
     files = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
     return [_filled(found, setting) for found in manifest.read(files)]
+
+
+def adjusted(found: Manifest, live: Live) -> Manifest:
+    """A component with what holds now."""
+    body = deepcopy(found.body)
+    (container,) = body["spec"]["template"]["spec"]["containers"]
+    if found.identity.name == SERVER:
+        container["args"] += [
+            f"--tls-cipher-suites={','.join(live.tls.suites)}",
+            f"--tls-min-version={live.tls.minimum}",
+        ]
+    container["args"].append(f"--v={live.verbosity}")
+    return msgspec.structs.replace(found, body=body)
 
 
 def _filled(found: Manifest, setting: Setting) -> Manifest:

@@ -90,6 +90,15 @@ def configure(level: str = "info", *, stream: TextIO | None = None, json: bool |
     root.setLevel(level.upper())
 
 
+CHATTY = 4
+"""klog's verbosity from which on it is debugging."""
+
+
+def verbose(count: int) -> None:
+    """As klog counts, for the program's own loggers: everything, or what `configure` chose."""
+    logging.getLogger("mco").setLevel(logging.DEBUG if count >= CHATTY else logging.NOTSET)
+
+
 def scrub(text: str) -> str:
     """`text` without tokens, private keys and file contents."""
     return _SECRET_TEXT.sub(lambda match: (match["bearer"] or match["url"] or "") + _HIDDEN, text)

@@ -102,7 +102,8 @@ def daemon() -> dict[str, Any]:
 
 def server() -> dict[str, Any]:
     """On control-plane nodes, whose address new machines know."""
-    argv = ["configserver", "start", f"--metrics-listen=127.0.0.1:{SERVER_METRICS_PORT}"]
+    metrics = f"--metrics-listen=127.0.0.1:{SERVER_METRICS_PORT}"
+    argv = ["configserver", "start", f"--payload-version={version.RAW}", metrics]
     container = _container(SERVER, argv, cpu="20m", memory="50Mi")
     container |= {"ports": [{"name": "https", "containerPort": SERVER_PORT, "hostPort": SERVER_PORT}]}
     container |= _mounted({"tls": "/etc/ssl/mcs", "token": "/etc/mcs/bootstrap-token"})
