@@ -19,11 +19,12 @@ from mco.payload.source import deploy
 ROOT = DEPLOY.parent
 CHART = DEPLOY / "helm/mco"
 PORTABLE = deploy.portable()
+TEXTS = deploy.texts(text)
 
 
-@pytest.mark.parametrize("name", sorted(deploy.texts(text)))
+@pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_file_is_up_to_date(name: str) -> None:
-    assert (DEPLOY / name).read_text() == deploy.texts(text)[name], "run `make generate`"
+    assert (DEPLOY / name).read_text() == TEXTS[name], "run `make generate`"
 
 
 def test_nothing_is_left_over_and_links_lead_to_definitions() -> None:
