@@ -275,11 +275,12 @@ async def test_a_rebooted_node_is_proof_a_lost_one_is_not(tmp_path: Path) -> Non
 async def test_an_outage_that_is_tolerated_changes_nothing(
     tmp_path: Path, timings: Timings, outage: float
 ) -> None:
+    """It begins at the worst moment, just before a renewal."""
     async with world(tmp_path) as here:
         first, second = here.start("a", timings=timings), None
         await first.leading()
         second = here.start("b", timings=timings)
-        await here.clock.sleep(400)
+        await here.clock.sleep(first.began + 7 * timings.renewal - 0.1 - here.clock.monotonic())
         for process in (first, second):
             process.line.fails = lambda _: Unreachable("away")
         await here.clock.sleep(outage)

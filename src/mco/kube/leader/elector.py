@@ -37,6 +37,9 @@ _log = Logger("mco.leader")
 _NEVER = float("-inf")
 _AGAIN = 2.0
 """Seconds from a renewal that failed to the next: an outage of nearly the whole deadline is survived."""
+_ATTEMPT = 10.0
+"""Seconds for one renewal. Where packets get lost, a request that has waited for long hears late that the way
+is free again: a new one does not."""
 
 
 class NotLeading(Unavailable):
@@ -154,16 +157,16 @@ class Elector:
     # Keeping
 
     async def _keep(self) -> None:
-        """Renews every retry period, sooner after a failure; raises NotLeading when the lease is another's or
+        """Renews again and again, sooner after a failure; raises NotLeading when the lease is another's or
         the deadline passed."""
-        wait = self._timings.retry
+        wait = self._timings.renewal
         while True:
             await self._clock.sleep(min(wait, self._valid_until - self._clock.monotonic()))
             sent = self._clock.monotonic()
             if sent >= self._valid_until:
                 raise self._lost(f"could not be renewed for {self._timings.renew:g} s")
             try:
-                async with asyncio.timeout(min(self._timings.retry, self._valid_until - sent)):
+                async with asyncio.timeout(min(_ATTEMPT, self._timings.retry, self._valid_until - sent)):
                     self._lease = await self._renewed()
             except (MCOError, TimeoutError) as error:
                 if isinstance(error, NotLeading):
@@ -172,7 +175,7 @@ class Elector:
                 wait = min(self._timings.retry, _AGAIN)
             else:
                 self._valid_until = sent + self._timings.renew
-                wait = self._timings.retry
+                wait = self._timings.renewal
 
     async def _renewed(self) -> Lease:
         """The lease after one renewal. Others may write to a Lease of ours; only another holder ends it."""

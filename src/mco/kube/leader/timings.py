@@ -11,10 +11,13 @@ from mco.base.errors import InvalidInput
 JITTER = 1.2
 """A candidate waits between `retry` and `(1 + JITTER) * retry` from one attempt to the next."""
 
+_IN_TIME = 0.9
+"""What is left to the deadline is not waited for to its end."""
+
 
 class Timings(msgspec.Struct, frozen=True):
-    """Seconds. A holder renews every `retry`, stops when it could not for `renew`, and may be replaced
-    `lease` after its last renewal was seen."""
+    """Seconds. A holder renews every `retry` or a little sooner, stops when it could not for `renew`, and may
+    be replaced `lease` after its last renewal was seen."""
 
     lease: float
     renew: float
@@ -43,6 +46,12 @@ class Timings(msgspec.Struct, frozen=True):
     def tolerated_outage(self) -> float:
         """How long the API server may be away without a change of leader."""
         return (math.floor(self.renew / self.retry) - 1) * self.retry
+
+    @property
+    def renewal(self) -> float:
+        """From one renewal to the next. An outage that is tolerated may begin just before one: then there is
+        time left for another when it is over, where `retry` alone would leave none."""
+        return min(self.retry, _IN_TIME * (self.renew - self.tolerated_outage))
 
     @property
     def longest_wait(self) -> float:
