@@ -15,7 +15,6 @@ from tests.fleet.program import kubectl
 
 PATIENCE = 200.0
 NAMESPACE = f"--namespace={names.NAMESPACE}"
-OPERATOR = "machine-config-operator"
 WORKERS = ("worker-1", "worker-2")
 MACHINES = ("master-1", *WORKERS)
 

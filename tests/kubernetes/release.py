@@ -23,9 +23,8 @@ import mco
 from mco.api import names
 from mco.kube.leader.timings import SINGLE_NODE
 from mco.payload.manifest import DELETE
-from mco.payload.source.metadata import included
+from mco.payload.source.metadata import CONTROLLER, OPERATOR, included
 from mco.runtime import version
-from tests.kubernetes.cluster import OPERATOR
 
 SCALE = 20.0
 LEASE, RENEW, RETRY = (
@@ -63,7 +62,7 @@ class Release(msgspec.Struct, frozen=True):
 
 
 def make_next(folder: Path) -> Release:
-    """With the durations of leases scaled, and with everything collected that nobody needs."""
+    """With the operator's lease scaled, and with everything collected that nobody needs."""
     release = Release(folder / "source", folder / "next.tar")
     package = release.source / "mco"
     shutil.copytree(Path(mco.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -72,8 +71,7 @@ def make_next(folder: Path) -> Release:
     (package / version.COMMIT_FILE).write_text(_COMMIT)
     _python(release, "-m", "mco.payload.generate")
     change(package / "payload/manifests", {OPERATOR: _with_arguments(*_DURATIONS)})
-    controller = _with_arguments(*_DURATIONS, *_COLLECTING)
-    change(package / "payload/operands", {"machine-config-controller": controller})
+    change(package / "payload/operands", {CONTROLLER: _with_arguments(*_COLLECTING)})
     compileall.compile_dir(package, quiet=2)
     _python(release, "-c", _WRITE_IMAGE, str(release.image))
     return release

@@ -16,8 +16,9 @@ import pytest
 
 from mco.api import names
 from mco.lab import paths
+from mco.payload.source.metadata import OPERATOR
 from tests.kubernetes import record
-from tests.kubernetes.cluster import MACHINES, NAMESPACE, OPERATOR, Cluster, line, moment, name
+from tests.kubernetes.cluster import MACHINES, NAMESPACE, Cluster, line, moment, name
 from tests.kubernetes.marks import REAL
 from tests.kubernetes.record import recording
 from tests.kubernetes.release import LEASE, OUTAGE
@@ -122,7 +123,9 @@ def test_nobody_minds_that_the_api_server_is_away_for_a_while(operators: Operato
     lives = {name(pod): restarts(pod) for pod in cluster.pods()}
     leader, watched = cluster.leader(), (*record.CONDITIONS, record.NODES)
     with recording(cluster, tmp_path, *watched, record.PODS) as seen:
-        with frozen(api_server(cluster)):
+        server, now = api_server(cluster), time.time()
+        cluster.until(lambda: renewed(cluster, names.OPERATOR_LEASE, now))
+        with frozen(server):
             time.sleep(OUTAGE)  # it is as long as it is
         back = time.time()
         for lease in (names.OPERATOR_LEASE, names.CONTROLLER_LEASE):

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from mco.api import names
+from mco.payload.source.metadata import OPERATOR
 from mco.runtime import version
 from tests.kubernetes import record
-from tests.kubernetes.cluster import MACHINES, NAMESPACE, OPERATOR, PATIENCE, Cluster, line, moment, name
+from tests.kubernetes.cluster import MACHINES, NAMESPACE, PATIENCE, Cluster, line, moment, name
 from tests.kubernetes.record import Record, Version, recording
 from tests.kubernetes.release import Release, make_next, write_old
 
