@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -161,6 +163,20 @@ def test_a_pair_that_does_not_fit_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the serving certificate cannot be used") as caught:
         Exposition(None, Secure(Address("127.0.0.1", 0), tmp_path, Cluster(server="https://nowhere")))
     assert str(tmp_path / "tls.crt") in caught.value.path
+
+
+def test_what_makes_certificates_is_not_kept(tmp_path: Path) -> None:
+    """It is a fourth of what a daemon takes."""
+    code = (
+        "import sys, pathlib\n"
+        "from mco.kube.config import Cluster\n"
+        "from mco.kube.exposition import Exposition, Secure\n"
+        "from mco.runtime.scraping import Address\n"
+        "secure = Secure(Address('127.0.0.1', 0), pathlib.Path(sys.argv[1]), Cluster(server='http://x'))\n"
+        "Exposition(None, secure)\n"
+        "sys.exit('cryptography' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 0
 
 
 def test_a_port_that_is_taken_names_the_flag(tmp_path: Path) -> None:

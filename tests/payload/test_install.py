@@ -18,7 +18,8 @@ from mco.payload.generate import DEPLOY
 from mco.payload.image import NAME as IMAGE
 from mco.payload.manifest import Manifest, read
 from mco.payload.situation import body_of
-from mco.payload.source.metadata import OPERATOR, PROGRAM_LABEL, VERSION_LABEL
+from mco.payload.source import monitoring
+from mco.payload.source.metadata import CAPABILITY, OPERATOR, PROGRAM_LABEL, VERSION_LABEL
 from mco.runtime import version
 from tests.payload.cluster import PATIENCE, Cluster, Done, mco, until
 from tests.servers.assets import find
@@ -243,6 +244,43 @@ def test_beside_another_operator_nothing_is_applied(installed: Cluster) -> None:
     taken = installed.mco("install")
     assert taken.code == 0, taken.err
     assert f"deployment.apps/{OPERATOR} configured" in taken.lines
+
+
+def test_openshift_s_monitoring_is_given_its_targets(installed: Cluster) -> None:
+    """And no other one: its kinds alone are not enough."""
+    namespace = body_of("v1", "Namespace", monitoring.NAMESPACE)
+    definitions = [monitoring_kind(kind) for kind in ("ServiceMonitor", "PrometheusRule")]
+    wanted = [m for m in read(FILES) if m.annotations.get(CAPABILITY) == monitoring.CAPABILITY_NAME]
+    assert {m.kind for m in wanted} == {"Role", "RoleBinding", "ServiceMonitor", "PrometheusRule"}
+    for definition in definitions:
+        installed.create(definition)
+    until(lambda: all(established(installed, definition) for definition in definitions))
+    assert installed.mco("install").code == 0
+    assert not any(installed.has(manifest) for manifest in wanted)
+    installed.create(namespace)
+    done = installed.mco("install")
+    assert done.code == 0, done.err
+    assert all(installed.has(manifest) for manifest in wanted)
+    for body in (*definitions, namespace):
+        installed.delete(body)
+
+
+def monitoring_kind(kind: str) -> dict[str, Any]:
+    group, version = monitoring.MONITORS[0].split("/")
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": plural, "listKind": f"{kind}List", "singular": kind.lower()}
+    spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [served]}
+    return body_of("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}") | {
+        "spec": spec
+    }
+
+
+def established(cluster: Cluster, definition: dict[str, Any]) -> bool:
+    found = cluster.get(definition["apiVersion"], definition["kind"], definition["metadata"]["name"])
+    conditions = ((found or {}).get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 @pytest.mark.parametrize(

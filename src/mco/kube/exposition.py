@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import ssl
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import msgspec
 from mco.kube.client import Client
 from mco.kube.config import Cluster
 from mco.kube.reviews import Reviews
+from mco.pki import nameless
 from mco.pki.serving import ServingCertificate
 from mco.runtime.clock import SystemClock
 from mco.runtime.scraping import Address, Listener, Secured, bind, port_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _REVIEW_PATIENCE = 5.0
 """Seconds that the API server has to say who asks."""
-_LIFETIME = timedelta(days=3650)
 
 
 class Secure(msgspec.Struct, frozen=True):
@@ -71,7 +70,7 @@ class _Guarded:
     def __init__(self, secure: Secure) -> None:
         self._cluster = secure.cluster
         pair = secure.tls / "tls.crt", secure.tls / "tls.key"
-        self.certificate = ServingCertificate(*pair, _context, instead=_nobodys)
+        self.certificate = ServingCertificate(*pair, _context, instead=nameless.pem)
         self.bound = bind(secure.address, "--metrics-secure-listen")
 
     async def serve(self, page: Page) -> None:
@@ -91,13 +90,3 @@ def _context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _nobodys() -> bytes:
-    """A certificate of an authority that is forgotten at once. What makes it is large, and not wanted where
-    there is a better one."""
-    from mco.pki import authority
-
-    now = SystemClock().now()
-    made = authority.create("mco-metrics", now).server("mco-metrics", ["localhost"], now, _LIFETIME)
-    return made.certificate + made.key
