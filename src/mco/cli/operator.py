@@ -42,7 +42,7 @@ def command(
     log_level: str,
 ) -> None:
     """Run the operator: CRDs, built-in pools, configuration, one MachineConfigNode per Node, and in a cluster
-    the other components. With a command, do that instead.
+    the other components. With a command, that is done instead.
 
     Exit codes: 0 stopped by a signal, 1 it cannot run or has failed, 2 wrong usage.
     """
