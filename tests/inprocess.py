@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
@@ -26,8 +27,9 @@ _TOKEN = "in-process"
 class InProcess:
     """A `Transport` of an administrator; it cannot watch."""
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Application, clock: Clock) -> None:
         self._app = app
+        self._clock = clock
 
     async def send(self, request: Request) -> Answer:
         sent: list[dict[str, Any]] = []
@@ -41,6 +43,7 @@ class InProcess:
         await self._app(_scope(request), receive, send)
         head, *body = sent
         headers = {key.decode(): value.decode() for key, value in head["headers"]}
+        headers["Date"] = format_datetime(self._clock.now(), usegmt=True)
         return Answer(head["status"], headers, b"".join(part.get("body", b"") for part in body))
 
     def stream(self, request: Request, timeout: float) -> AbstractAsyncContextManager[Stream]:
@@ -77,7 +80,7 @@ async def in_process(folder: Path, clock: Clock) -> AsyncIterator[Client]:
     core = Core(files.private_folder(folder), clock.now)
     settings = Settings(data_dir=folder, tokens={_TOKEN: User("admin", frozenset({MASTERS}))})
     try:
-        async with Client(InProcess(application(core, settings))) as client:
+        async with Client(InProcess(application(core, settings), clock)) as client:
             yield client
     finally:
         core.close()

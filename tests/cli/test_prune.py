@@ -15,6 +15,8 @@ from mco.apiserver.server import Settings, running
 from mco.cli.prune import command
 from mco.kube.client import Client
 from mco.kube.config import load
+from mco.runtime.clock import SystemClock
+from tests.inprocess import in_process
 from tests.installed import installed
 from tests.rendered import metadata, name_of
 
@@ -24,7 +26,7 @@ SPEC = {"config": {"ignition": {"version": "3.5.0"}}}
 TARGET = name_of(5)
 
 
-class Ages:
+class LastYear(SystemClock):
     """Each object is a minute younger than the one before."""
 
     def __init__(self) -> None:
@@ -38,8 +40,7 @@ class Ages:
 @pytest.fixture
 async def prune(tmp_path: Path) -> AsyncIterator[tuple[Prune, Client]]:
     """Five configs of pool worker, two of master; the newest of worker is its target."""
-    settings = Settings(data_dir=tmp_path / "api", now=Ages().now)
-    async with running(settings) as api, Client(load(api.kubeconfig)) as client:
+    async with in_process(tmp_path / "api", LastYear()) as client:
         await installed(client)
         for pool, count in (("worker", 5), ("master", 2)):
             owner = await client.get(resources.MACHINE_CONFIG_POOLS, pool)
@@ -49,6 +50,8 @@ async def prune(tmp_path: Path) -> AsyncIterator[tuple[Prune, Client]]:
                 await client.create(resources.MACHINE_CONFIGS, body)
         target = {"spec": {"configuration": {"name": TARGET}}}
         await client.patch(resources.MACHINE_CONFIG_POOLS, "worker", target)
+    settings = Settings(data_dir=tmp_path / "api")
+    async with running(settings) as api, Client(load(api.kubeconfig)) as client:
 
         async def call(*words: str) -> list[str]:
             arguments = ["rendered", *words, f"--kubeconfig={api.kubeconfig}"]

@@ -12,6 +12,7 @@ from mco.api import names, resources
 from mco.base.errors import InvalidInput
 from mco.controllers.prune import ALL, Collection, PruneController
 from mco.plan.pool.prune import Limits
+from tests.controllers.fleet import HandClock
 from tests.controllers.scene import HOUR, POOL, Scene, scene
 
 DAY = 24 * HOUR
@@ -186,6 +187,23 @@ async def test_a_clock_that_jumps_a_day_collects_nothing(stage: Scene) -> None:
     await stage.pruned()
     assert set(await stage.configs()) == set(made)
     stage.clock.seconds += HOUR
+    await stage.pruned()
+    assert set(await stage.configs()) == set(made[-5:])
+
+
+@pytest.mark.parametrize("wrong", [DAY, -DAY], ids=["ahead", "behind"])
+async def test_a_clock_of_ours_that_is_wrong_from_the_start_does_not_matter(
+    stage: Scene, wrong: float
+) -> None:
+    """The API server's counts: it stamped what is judged."""
+    made = await history(stage, 8)
+    ours = HandClock()
+    ours.seconds, ours.jump = stage.clock.seconds, wrong
+    stage.prune = PruneController(stage.client, stage.caches, ours, stage.collection)
+    await stage.pruned()
+    assert set(await stage.configs()) == set(made)
+    for clock in (stage.clock, ours):
+        clock.seconds += HOUR
     await stage.pruned()
     assert set(await stage.configs()) == set(made[-5:])
 

@@ -141,7 +141,7 @@ async def _decide(client: Client, limits: Limits) -> tuple[Decision, list[Machin
 
     configs = (await client.list(MACHINE_CONFIGS)).items
     facts = Facts(configs=configs, users=await users(client), served=await served(client))
-    return decide(facts, limits, SystemClock().now()), configs
+    return decide(facts, limits, client.server_time or SystemClock().now()), configs
 
 
 def _of_pool(configs: Iterable[MachineConfig], pool: str) -> list[MachineConfig]:

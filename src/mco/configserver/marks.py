@@ -31,8 +31,7 @@ class ServingMarks:
     async def mark(self, configs: Iterable[str]) -> None:
         """Notes that `configs` are served now. Raises what the client raises: what is not marked must not
         be served."""
-        now = rfc3339(self._clock.now())
-        data = dict.fromkeys(configs, now)
+        data = dict.fromkeys(configs, rfc3339(self._client.server_time or self._clock.now()))
         if not data:
             return
         try:

@@ -80,7 +80,8 @@ class PruneController:
         return decide(facts, self._collection.limits, self._now())
 
     def _now(self) -> datetime:
-        return self._time.now(self._clock.now(), self._clock.monotonic())
+        """By the API server's clock, which stamped what is judged. Ours may be wrong from the start."""
+        return self._time.now(self._client.server_time or self._clock.now(), self._clock.monotonic())
 
     def _marks(self) -> ConfigMap | None:
         return self.maps.store.get(f"{names.NAMESPACE}/{names.SERVED_MAP}")

@@ -14,6 +14,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from mco.kube.config import Cluster
 from mco.kube.errors import APIError, DecodeError, Expired, Unauthorized, Unreachable, from_answer
 from mco.kube.http import HTTPTransport
 from mco.kube.requests import PatchKind, Request, Selection, WatchFrom
+from mco.kube.servertime import ServerTime
 from mco.kube.transport import Answer, Transport
 from mco.kube.watch import LineSplitter, WatchEvent, decode_event
 
@@ -62,6 +64,7 @@ class Client:
         )
         self._patience = patience
         self._before_write = before_write
+        self._time = ServerTime()
 
     async def __aenter__(self) -> Self:
         return self
@@ -76,6 +79,11 @@ class Client:
         """A client over the same connections whose writes are checked by `before_write`; close the
         original."""
         return Client(self._transport, patience=self._patience, before_write=before_write)
+
+    @property
+    def server_time(self) -> datetime | None:
+        """Now, by the clock of the server; None when its last answer did not say."""
+        return self._time.now()
 
     async def get(self, res: Resource[T], name: str, *, namespace: str = "") -> T:
         """Raises NotFoundError."""
@@ -253,6 +261,7 @@ class Client:
         if self._before_write is not None and not request.reads:
             self._before_write()
         answer = await self._transport.send(request)
+        self._time.hear(answer.headers)
         if answer.status >= 300:
             raise self._refusal(request, answer)
         return answer.body

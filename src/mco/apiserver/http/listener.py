@@ -7,6 +7,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -69,9 +70,12 @@ def bind(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 class Listener:
-    """Serves an ASGI application on sockets."""
+    """Serves an ASGI application on sockets; answers say what time it is by `now`."""
 
-    def __init__(self, application: Application, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, application: Application, context: ssl.SSLContext, now: Callable[[], datetime]
+    ) -> None:
+        self._now = now
         self._config = uvicorn.Config(
             application,
             lifespan="off",
@@ -120,5 +124,7 @@ class Listener:
 
     async def _date(self) -> None:
         while True:
-            self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
+            self._state.default_headers = [
+                (b"date", formatdate(self._now().timestamp(), usegmt=True).encode())
+            ]
             await asyncio.sleep(1)
