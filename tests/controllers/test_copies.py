@@ -354,3 +354,36 @@ async def test_a_node_that_is_deleted_is_asked_no_more(lost: Lost) -> None:
     assert await lost.asked() == "w2"
     with pytest.raises(NotFoundError):
         await lost.stage.client.get(resources.NODES, "w1")
+
+
+async def test_characters_that_a_name_does_not_tell_from_blanks_are_no_edit(tmp_path: Path) -> None:
+    """They make a copy suspicious, and not a config."""
+    async with scene(tmp_path) as stage:
+        await stage.input("x")
+        await stage.client.patch(
+            resources.MACHINE_CONFIGS, "50-text", {"spec": {"kernelArguments": ["a\x85b"]}}
+        )
+        name = await stage.rendered()
+        await stage.register("w1", name)
+        await stage.client.patch(resources.MACHINE_CONFIGS, "50-text", {"spec": {"kernelArguments": []}})
+        await stage.look()
+        await stage.annotate(name, keep="")
+        stage.restart()
+        await stage.look()
+        assert "RenderedConfigLost" not in stage.events.reasons()
+        node = await stage.client.get(resources.NODES, "w1")
+        assert configcopies.requested(node) is None
+
+
+async def test_what_happened_while_nobody_looked_is_found(lost: Lost) -> None:
+    stage = lost.stage
+    await lost.give("w1", lost.packed())
+    await stage.client.patch(resources.MACHINE_CONFIGS, lost.name, {"spec": {"kernelArguments": ["evil"]}})
+    stage.restart()
+    await stage.look()
+    assert await lost.asked() == "w1"
+    await stage.delete(lost.name)
+    stage.restart()
+    await stage.look()
+    await lost.give("w1", lost.packed())
+    await lost.is_back()

@@ -26,8 +26,8 @@ _log = Logger("mco.controllers.copysearch")
 
 PATIENCE = 30.0
 """Seconds that a node has for its answer: it may be in the middle of something."""
-AGAIN = 60.0
-"""Seconds until nodes are asked again that could not help."""
+AGAIN, RARELY = 60.0, 600.0
+"""Seconds until nodes are asked again that could not help: after the first round, and at most."""
 
 
 class Later(msgspec.Struct, frozen=True):
@@ -52,12 +52,13 @@ class Lost(msgspec.Struct, frozen=True):
 
 class _Search(msgspec.Struct):
     """`since`: when each request was seen first, by nonce; `again`: when the next round begins, if this one
-    was in vain. Both on the monotonic clock."""
+    was in vain. Both on the monotonic clock. `rounds`: how many were."""
 
     since: dict[str, float] = msgspec.field(default_factory=dict)
     asked: set[str] = msgspec.field(default_factory=set)
     vain: Counter[str] = msgspec.field(default_factory=Counter)
     again: float | None = None
+    rounds: int = 0
 
 
 class CopySearch:
@@ -141,6 +142,8 @@ class CopySearch:
 
     def _lost(self, search: _Search, silent: tuple[str, ...]) -> Lost:
         now, news = self._clock.monotonic(), search.again is None
-        search.again = search.again or now + AGAIN
+        if search.again is None:
+            search.again = now + min(AGAIN * 2**search.rounds, RARELY)
+            search.rounds += 1
         unasked = tuple(node for node in silent if node not in search.asked)
         return Lost(search.again - now, news, tuple(sorted(search.asked)), unasked)

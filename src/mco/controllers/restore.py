@@ -14,7 +14,6 @@ from mco.api.core import Node
 from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta import conditions as cond
-from mco.base.errors import InvalidInput
 from mco.controllers.caches import Caches
 from mco.controllers.copysearch import CopySearch, Found, Later, Lost
 from mco.controllers.render import RenderController
@@ -24,7 +23,7 @@ from mco.kube.events import EventSink
 from mco.kube.requests import PatchKind
 from mco.plan.pool.prune import pool_of
 from mco.plan.pool.uses import Reasons, User, Users, listed, needs, users_text, uses
-from mco.render.copies import Spec, spec_of
+from mco.render.copies import Spec, is_intact
 from mco.render.naming import pool_in
 from mco.runtime.clock import Clock
 from mco.runtime.logging import Logger
@@ -97,12 +96,9 @@ class RestoreController:
             return None
 
     def _is_intact(self, config: MachineConfig) -> bool:
-        try:
-            spec_of(config.name, config.spec)
-        except InvalidInput:
-            return False
-        self._intact[config.name] = config.metadata.resource_version
-        return True
+        if is_intact(config):
+            self._intact[config.name] = config.metadata.resource_version
+        return self._is_known(config)
 
     def _users(self) -> Users:
         caches = self._caches

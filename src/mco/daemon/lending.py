@@ -32,21 +32,28 @@ class Lending:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._task: asyncio.Task[None] | None = None
-        self._request: Request | None = None
+        self._tried: Request | None = None
 
     def asked(self, node: Node) -> None:
-        request = requested(node)
-        if request is None or answered(node) is not None or request == self._request:
-            return
-        self.stop()
-        self._request = request
-        self._task = asyncio.create_task(self._answer(request))
+        """One task at a time: a request that is withdrawn ends by itself, for the machine's worker must not
+        be told to stop because of it."""
+        idle = self._task is None or self._task.done()
+        if idle and requested(node) not in (None, self._tried):
+            self._task = asyncio.create_task(self._answer_all())
 
     def stop(self) -> asyncio.Task[None] | None:
-        """What may still be running, on its way to its end."""
+        """With the agent. What may still be running, on its way to its end."""
         if self._task is not None:
             self._task.cancel()
         return self._task
+
+    async def _answer_all(self) -> None:
+        while (node := self._context.reporter.node) is not None:
+            request = requested(node)
+            if request is None or request == self._tried or answered(node) is not None:
+                return
+            await self._answer(request)
+            self._tried = request
 
     async def _answer(self, request: Request) -> None:
         """Tries as long as the server is away; whatever else is wrong, the controller is not kept waiting."""

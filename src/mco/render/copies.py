@@ -35,10 +35,22 @@ _LIMIT = 3 << 20
 """Bytes: a server takes no larger request, and so no larger config."""
 
 
+def is_intact(config: MachineConfig) -> bool:
+    """Whether a stored rendered config is what its name says."""
+    try:
+        _named(config.name, config.spec, _config(config.spec))
+    except InvalidInput:
+        return False
+    return True
+
+
 def spec_of(name: str, spec: MachineConfigSpec) -> Spec:
-    """All seven keys of a stored spec, if that is what `name` stands for. Raises InvalidInput, which quotes
-    nothing of it, if it is not."""
-    return _named(name, spec, _config(spec))
+    """All seven keys of the spec of a copy, if that is what `name` stands for. Raises InvalidInput, which
+    quotes nothing of it, if it is not."""
+    found = _named(name, spec, _config(spec))
+    if reread(found) != found:
+        raise InvalidInput("it has characters that its name does not tell from blanks")
+    return found
 
 
 def spec_kept(name: str, raw: bytes) -> Spec:
@@ -47,8 +59,9 @@ def spec_kept(name: str, raw: bytes) -> Spec:
     spec = _decoded(raw).spec
     config = _config(spec)
     for added in ((), *_ADDED):
+        rendered = msgspec.Raw(encode.to_json(_without(config, added)))
         with contextlib.suppress(InvalidInput):
-            return _named(name, spec, _without(config, added))
+            return spec_of(name, msgspec.structs.replace(spec, config=rendered))
     raise InvalidInput(_OTHER)
 
 
@@ -87,8 +100,6 @@ def _named(name: str, spec: MachineConfigSpec, config: Config) -> Spec:
         "kernelType": spec.kernel_type,
         "osImageURL": spec.os_image_url,
     }
-    if reread(found) != found:
-        raise InvalidInput("it has characters that its name does not tell from blanks")
     pool = pool_in(name)
     if not pool or rendered_name(pool, found) != name:
         raise InvalidInput(_OTHER)
