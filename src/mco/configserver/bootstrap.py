@@ -7,7 +7,6 @@ on each request and read again when one changed.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -27,6 +26,7 @@ from mco.configserver.preparation import prepare_fixed
 from mco.configserver.prepared import Prepared
 from mco.configserver.served import Source
 from mco.configserver.tls import Profile, security_profile
+from mco.pki import files
 
 T = TypeVar("T", bound=Object)
 Seen = tuple[tuple[Path, tuple[int, int, int]], ...]
@@ -160,12 +160,4 @@ def _read_kubeconfig(path: Path) -> bytes:
 
 
 def _look(paths: Iterable[Path]) -> Seen:
-    return tuple((path, _identity(path)) for path in paths)
-
-
-def _identity(path: Path) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    return tuple((path, files.identity(path)) for path in paths)

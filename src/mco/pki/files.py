@@ -34,6 +34,15 @@ def write(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     sync_folder(path.parent)
 
 
+def identity(path: Path) -> tuple[int, int, int]:
+    """Changes when the file is written, replaced, or when a link to it is switched over; zeros for none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 def sync_folder(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mco.base.errors import InvalidInput
+from mco.pki import files
 from mco.runtime.logging import Logger
 
 _log = Logger("mco.pki")
@@ -77,7 +78,7 @@ class ServingCertificate:
         return context
 
     def _fingerprint(self) -> tuple[tuple[int, int, int], ...]:
-        return tuple(_identity(path) for path in (self._certificate, self._key))
+        return tuple(files.identity(path) for path in (self._certificate, self._key))
 
 
 def _load_pem(context: ssl.SSLContext, pem: bytes) -> None:
@@ -88,12 +89,3 @@ def _load_pem(context: ssl.SSLContext, pem: bytes) -> None:
         context.load_cert_chain(f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
-
-
-def _identity(path: Path) -> tuple[int, int, int]:
-    """Changes when the file is written, replaced, or when a link to it is switched over."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
