@@ -136,6 +136,9 @@ UNUSED = {
         "create clusteroperators": REPAIR,
         "get configmaps in kube-public": "without --apiserver-url",
         "get machineconfigs": "when a required pool has machines",
+        "create machineconfigs": "an image was built before the cluster",
+        "patch machineconfigs": REPAIR,
+        "delete machineconfigs": "nobody wants that image any more",
     },
     CONTROLLER: LEADERS
     | {

@@ -27,6 +27,7 @@ class NodeSystemInfo(APIStruct, frozen=True, kw_only=True):
 
 
 class NodeStatus(APIStruct, frozen=True, kw_only=True):
+    phase: str = ""
     conditions: tuple[Condition, ...] = ()
     node_info: NodeSystemInfo = msgspec.field(default_factory=NodeSystemInfo)
 

@@ -28,6 +28,7 @@ from mco.api.machineconfignode import MachineConfigNode
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.machineconfiguration import MachineConfiguration
 from mco.api.machineosbuild import MachineOSBuild
+from mco.api.machineosconfig import MachineOSConfig
 from mco.api.meta.objects import Object
 from mco.api.scheduler import Scheduler
 
@@ -89,6 +90,9 @@ MACHINE_CONFIG_NODES = Resource(
     names.GROUP, names.VERSION, "machineconfignodes", "MachineConfigNode", MachineConfigNode
 )
 MACHINE_OS_BUILDS = Resource(names.GROUP, names.VERSION, "machineosbuilds", "MachineOSBuild", MachineOSBuild)
+MACHINE_OS_CONFIGS = Resource(
+    names.GROUP, names.VERSION, "machineosconfigs", "MachineOSConfig", MachineOSConfig
+)
 CONTROLLER_CONFIGS = Resource(
     names.GROUP, names.VERSION, "controllerconfigs", "ControllerConfig", ControllerConfig
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mco.base.errors import Unavailable
 from mco.kube.wholes import Wholes
 from mco.payload import ensure
 from mco.payload.manifest import Manifest
@@ -34,8 +35,12 @@ async def _applied(wholes: Wholes, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rollout(found: Mapping[str, Any]) -> Waiting | None:
-    """Whether a Deployment or DaemonSet is what it shall be, everywhere."""
+    """Whether a Deployment or DaemonSet is what it shall be, everywhere. Raises Unavailable for one that goes
+    away: the next pass makes another."""
     status, kind = found.get("status") or {}, str(found["kind"])
+    if found["metadata"].get("deletionTimestamp"):
+        name = found["metadata"]["name"]
+        raise Unavailable(f"deployment {name} is being deleted", subject=f"{kind}/{name}")
     seen = found["metadata"].get("generation", 0) <= status.get("observedGeneration", 0)
     if kind == "Deployment":
         wanted, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
@@ -45,6 +50,7 @@ def rollout(found: Mapping[str, Any]) -> Waiting | None:
         updated, unavailable = status.get("updatedNumberScheduled", 0), status.get("numberUnavailable", 0)
     if seen and updated == wanted and not unavailable:
         return None
-    counts = f"desired: {wanted}, updated: {updated}, ready: {ready}, unavailable: {unavailable}"
+    every = "replicas" if kind == "Deployment" else "desired"
+    counts = f"{every}: {wanted}, updated: {updated}, ready: {ready}, unavailable: {unavailable}"
     text = f"{kind.lower()} {found['metadata']['name']} is not ready. status: ({counts})"
     return Waiting(message=text, during=_DURING[kind], patience=PATIENCE, look_again=_POLL)

@@ -43,6 +43,8 @@ class Reports:
             if report is not None and node is None:
                 await self._delete(report)
             return None
+        if not has_report(node):
+            return None
         pool = self._pool_of(node)
         if report is None:
             await self._create(node, pool)
@@ -76,6 +78,11 @@ class Reports:
             )
         except NotFoundError:
             return
+
+
+def has_report(node: Node) -> bool:
+    """Machines that are not nodes yet have none."""
+    return node.status.phase not in ("Pending", "Provisioning")
 
 
 def correction(node: Node, pool: str, report: MachineConfigNode, hold: str = "") -> dict[str, Any]:

@@ -24,7 +24,9 @@ from mco.operator.caches import Caches
 from mco.operator.controllerconfig import Writer
 from mco.operator.kubeconfigdata import KubeconfigData
 from mco.operator.objects import Installation
+from mco.operator.prebuilt import PreBuiltImages
 from mco.operator.report import Report
+from mco.operator.reports import has_report
 from mco.operator.requiredpools import RequiredPools
 from mco.operator.servercertificates import ServerCertificates
 from mco.operator.sources import LOOK_AGAIN, Facts, Reader
@@ -75,6 +77,7 @@ class Sync:
         self._writer = Writer(client, self._wholes, clock)
         self._certificates = ServerCertificates(client, clock)
         self._boot_images = BootImageStatus(client, self._wholes, clock)
+        self._pre_built = PreBuiltImages(client, clock)
         self._kubeconfig_data = KubeconfigData(client, clock)
         self._required = RequiredPools(client)
         self._report = Report(client, self._wholes, events, installation.versions, clock)
@@ -191,7 +194,8 @@ class Sync:
 
     async def _machine_config_nodes(self) -> Waiting | None:
         """They are made one by one beside the passes (`reports`)."""
-        missing = self._caches.nodes.store.keys() - self._caches.reports.store.keys()
+        nodes = {node.name for node in self._caches.nodes.store.values() if has_report(node)}
+        missing = nodes - self._caches.reports.store.keys()
         if not missing:
             return None
         text = f"{len(missing)} nodes have no MachineConfigNode yet: {min(missing)}"
@@ -203,6 +207,7 @@ class Sync:
             known = self._caches.pools.store.get(body["metadata"]["name"])
             await ensure.exists(self._client, resources.MACHINE_CONFIG_POOLS, body, known)
         if self._operands:
+            await self._pre_built.keep(self._caches.pools.store.keys())
             await userdata.keep(self._client, self._caches.pools.store.values(), self._config)
 
     async def _controller(self) -> Waiting | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mco.base.errors import Unavailable
 from mco.operator.components import rollout
 
 
@@ -55,6 +56,20 @@ def test_the_gate_says_how_far_it_is() -> None:
     gate = rollout(daemon_set(numberReady=5, numberUnavailable=1))
     assert gate is not None
     assert gate.error == (
-        "during waitForDaemonsetRollout: [context deadline exceeded, daemonset machine-config-daemon is not "
-        "ready. status: (desired: 6, updated: 6, ready: 5, unavailable: 1)]"
+        "error during waitForDaemonsetRollout: [context deadline exceeded, daemonset machine-config-daemon "
+        "is not ready. status: (desired: 6, updated: 6, ready: 5, unavailable: 1)]"
     )
+
+
+def test_counts_of_a_deployment() -> None:
+    gate = rollout(deployment(unavailableReplicas=1))
+    assert gate is not None
+    text = "deployment machine-config-controller is not ready. status: (replicas: 1, updated: 1, ready: 1, "
+    assert gate.message == f"{text}unavailable: 1)"
+
+
+@pytest.mark.parametrize("found", [deployment(), daemon_set()])
+def test_one_that_goes_away(found: dict[str, Any]) -> None:
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(Unavailable, match=f"deployment {found['metadata']['name']} is being deleted"):
+        rollout(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mco.api import names
 from mco.api.machineconfignode import MachineConfigNode
@@ -67,3 +68,12 @@ def test_a_report_without_owner_gets_it() -> None:
     )
     patch = reports.correction(node("n", "V0"), "worker", orphan)
     assert patch == {"metadata": {"ownerReferences": [objects.owner(node("n"))]}}
+
+
+@pytest.mark.parametrize(
+    ("phase", "has"), [("", True), ("Running", True), ("Pending", False), ("Provisioning", False)]
+)
+def test_what_is_no_node_yet_has_no_report(phase: str, has: bool) -> None:
+    found = node("n", "V0")
+    status = msgspec.structs.replace(found.status, phase=phase)
+    assert reports.has_report(msgspec.structs.replace(found, status=status)) is has

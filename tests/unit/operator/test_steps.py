@@ -54,7 +54,7 @@ async def test_a_gate_that_stays_closed_is_an_error_and_is_looked_at_all_the_sam
     assert (await runner.run()).look_again == 2.0
     scene.clock.seconds += 2
     late = await runner.run()
-    text = "during waitForFirst: [context deadline exceeded, the first is late]"
+    text = "error during waitForFirst: [context deadline exceeded, the first is late]"
     assert late.outcomes[0].error == text
     assert late.look_again == 5.0
     scene.does = {}

@@ -58,6 +58,12 @@ _CLUSTER = (
     machine_config("controllerconfigs/status", verbs=("patch",), because="it marks it completed"),
     machine_config("machineconfigs", verbs=("get",), because="whether a pool is at this version"),
     machine_config(
+        "machineconfigs",
+        verbs=("create", "patch", "delete"),
+        because="one for a pool whose image was built before the cluster",
+    ),
+    machine_config("machineosconfigs", verbs=("list",), because="which pools have images of their own"),
+    machine_config(
         "kubeletconfigs",
         "containerruntimeconfigs",
         verbs=("list",),

@@ -29,7 +29,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> str:
-        return f"during {self.during}: [context deadline exceeded, {self.message}]"
+        return f"error during {self.during}: [context deadline exceeded, {self.message}]"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ def _degraded(pools: Sequence[MachineConfigPool]) -> str:
         found = cond.find(pool.status.conditions, mcp.DEGRADED)
         if found and found.status == cond.TRUE:
             counts = f"{_counts(pool)}, reason: {found.message or found.reason}"
-            text = f"MachineConfigPool {pool.name} is not ready, retrying. Status: "
+            text = f"error MachineConfigPool {pool.name} is not ready, retrying. Status: "
             return f"{text}(pool degraded: true {counts})"
     return ""
 
@@ -63,21 +63,21 @@ def _missing(pool: MachineConfigPool, validity: Validity) -> str:
     if updated and pool.metadata.generation <= pool.status.observed_generation:
         return ""
     counts = f"{_counts(pool)}, degraded: {pool.status.degraded_machine_count}"
-    return f"required MachineConfigPool {pool.name} is not ready, retrying. Status: ({counts})"
+    return f"error required MachineConfigPool {pool.name} is not ready, retrying. Status: ({counts})"
 
 
 def _paused(pool: MachineConfigPool, updated: bool) -> Paused:
     if updated:
-        start = f"required MachineConfigPool {pool.name} was paused with no pending updates"
-        text = f"{start}; new updates are pending and it cannot sync until it is unpaused"
+        start = f"the required MachineConfigPool {pool.name} was paused with no pending updates"
+        text = f"{start}; no further syncing will occur until it is unpaused"
     else:
-        text = f"required MachineConfigPool {pool.name} is paused and cannot sync until it is unpaused"
+        text = f"error required MachineConfigPool {pool.name} is paused and cannot sync until it is unpaused"
     return Paused(text, subject=f"MachineConfigPool/{pool.name}", hint="set its spec.paused to false")
 
 
 def _counts(pool: MachineConfigPool) -> str:
     status = pool.status
     return (
-        f"total: {status.machine_count}, ready: {status.ready_machine_count}, "
+        f"total: {status.machine_count}, ready {status.ready_machine_count}, "
         f"updated: {status.updated_machine_count}, unavailable: {status.unavailable_machine_count}"
     )
