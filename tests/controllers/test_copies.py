@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import random
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,42 @@ async def test_another_process_goes_on(lost: Lost, when: str) -> None:
 
 async def _deaf() -> None:
     pass
+
+
+class Killed(Exception):
+    """The process ends before a write."""
+
+
+def killed_after(writes: int) -> Callable[[], None]:
+    left = iter(range(writes))
+
+    def before_write() -> None:
+        if next(left, None) is None:
+            raise Killed
+
+    return before_write
+
+
+async def test_a_controller_that_is_killed_before_any_of_its_writes(lost: Lost) -> None:
+    stage = lost.stage
+    await lost.give("w1", lost.packed())
+    for writes in count():
+        client = stage.client.guarded(killed_after(writes))
+        stage.restore = RestoreController(client, stage.caches, stage.render, stage.events, stage.clock)
+        try:
+            await stage.delete(lost.name)
+            await stage.look()
+            await lost.give("w1", lost.packed())
+        except Killed:
+            stage.restart()
+            await stage.look()
+            if not await stage.exists(lost.name):
+                await lost.give("w1", lost.packed())
+            await lost.is_back()
+        else:
+            break
+    # To ask, to create, to remove each part that there may be, and to take the request back.
+    assert writes == 3 + configcopies.MAX_PARTS
 
 
 async def test_two_controllers_do_not_mind_each_other(lost: Lost) -> None:

@@ -111,5 +111,7 @@ class NodeCopies:
                 await self._remove(secret.name)
 
     def _is_old(self, secret: Object) -> bool:
+        """By the clock that stamped it."""
         made = parse_rfc3339(secret.metadata.creation_timestamp or "")
-        return (self._clock.now() - made).total_seconds() > _TIDY
+        now = self._client.server_time or self._clock.now()
+        return (now - made).total_seconds() > _TIDY
