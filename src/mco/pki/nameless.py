@@ -5,6 +5,7 @@ It is made in another process: what makes certificates takes 12 MB, which a rest
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -18,8 +19,10 @@ _SECONDS = 60.0
 def pem() -> bytes:
     """The certificate and its key. Blocks for some tenths of a second."""
     command = [sys.executable, "-m", __name__]
+    # The program may know by other means than its environment where its parts are: an image's does.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=_SECONDS, check=True)
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise MCOError(f"no certificate could be made: {error}") from error
     return done.stdout
