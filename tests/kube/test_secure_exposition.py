@@ -179,7 +179,9 @@ def test_what_makes_certificates_is_not_kept(tmp_path: Path) -> None:
         "sys.exit('cryptography' in sys.modules)"
     )
     assert (
-        subprocess.run([sys._base_executable, "-I", "-S", "-c", code, str(tmp_path)], check=False).returncode
+        subprocess.run(
+            [str(Path(sys.executable).resolve()), "-I", "-S", "-c", code, str(tmp_path)], check=False
+        ).returncode
         == 0
     )
 
