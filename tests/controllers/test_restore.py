@@ -13,13 +13,15 @@ from mco.api import names, resources
 from mco.apiserver.server import Settings, running
 from mco.controllers.copysearch import AGAIN
 from mco.controllers.process import Controllers, Pace
+from mco.controllers.render import RenderController
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.errors import NotFoundError
+from mco.render.checks import Versions
 from mco.runtime.clock import SystemClock
 from mco.runtime.supervise import beside
 from tests.controllers.scene import POOL, Scene, scene
-from tests.installed import installed
+from tests.installed import VERSION, installed
 
 
 @pytest.fixture
@@ -87,6 +89,17 @@ async def test_an_edited_config_is_put_right_and_that_is_told(stage: Scene) -> N
     assert stage.events.all[-1] == (f"MachineConfig/{target}", "RenderedConfigRepaired", text)
     await stage.look()
     assert stage.events.reasons().count("RenderedConfigRepaired") == 1
+
+
+async def test_another_version_of_ours_accuses_nobody(stage: Scene) -> None:
+    """It says of itself what it is, and changes nothing else."""
+    target = await stage.target()
+    versions = Versions(raw=VERSION, hash="another")
+    upgraded = RenderController(stage.client, stage.caches, stage.events, stage.clock, versions)
+    await upgraded.reconcile(POOL)
+    found = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert found.metadata.annotation(names.GENERATED_BY_CONTROLLER_VERSION) == "another"
+    assert "RenderedConfigRepaired" not in stage.events.reasons()
 
 
 async def test_an_orphan_is_owned_again_and_never_deleted(stage: Scene) -> None:

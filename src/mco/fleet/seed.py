@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from mco.api import names, resources
-from mco.api.policies import EMBEDDED, binding_object, policy_object
+from mco.api.admission import binding_object, policy_object
+from mco.api.policies import EMBEDDED
 from mco.fleet.patience import patiently
 from mco.kube.client import Client
 from mco.kube.errors import AlreadyExists

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from mco.api.policies import POLICIES, Policy, binding_object, policy_object
+from mco.api.admission import Policy, binding_object, policy_object
+from mco.api.policies import POLICIES
 from tests.contract.apiserver.endpoint import Api, Body, Reply
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

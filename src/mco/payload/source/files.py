@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mco.api import names
+from mco.api.admission import Policy, binding_object, policy_object
 from mco.api.crds import DEFINITIONS, definitions
-from mco.api.policies import POLICIES, Policy, binding_object, policy_object
+from mco.api.policies import POLICIES
 from mco.payload.manifest import DELETE
 from mco.payload.source import cluster_operator, monitoring, permissions, workloads
 from mco.payload.source.metadata import CAPABILITY, included, made
