@@ -6,18 +6,18 @@ import pytest
 
 from tests.contract.apiserver.conftest import api, embedded, endpoint, prefix
 from tests.contract.apiserver.definitions import define
-from tests.contract.apiserver.endpoint import Api, Endpoint
+from tests.contract.apiserver.endpoint import Api
 from tests.contract.crds.kinds import BY_KIND, definition
 
 __all__ = ["api", "embedded", "endpoint", "prefix"]
 
-_ready: set[Endpoint] = set()
-
 
 @pytest.fixture
-async def defined(endpoint: Endpoint, api: Api) -> None:
+async def defined(api: Api) -> None:
     """Our definitions are there."""
-    if endpoint not in _ready:
-        for body in BY_KIND.values():
-            await define(api, definition(body))
-        _ready.add(endpoint)
+    await define_ours(api)
+
+
+async def define_ours(api: Api) -> None:
+    for body in BY_KIND.values():
+        await define(api, definition(body))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import AsyncIterator
 
-from tests.contract.apiserver.endpoint import Api
+import pytest
+import pytest_asyncio
+
+from tests.contract.apiserver.endpoint import Api, Endpoint
 from tests.contract.crds import (
     bootimagecases,
     boundcases,
@@ -21,6 +24,7 @@ from tests.contract.crds import (
     transitioncases,
 )
 from tests.contract.crds.cases import Case
+from tests.contract.crds.conftest import define_ours
 from tests.contract.crds.kinds import walk, walk_stale
 
 CASES: tuple[Case, ...] = (
@@ -48,8 +52,16 @@ def test_cases_have_names_of_their_own() -> None:
     assert len({case.id for case in CASES}) == len(CASES)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def api(endpoint: Endpoint) -> AsyncIterator[Api]:
+    """One connection for all cases: each costs more than a case."""
+    async with endpoint.api() as api:
+        await define_ours(api)
+        yield api
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-@pytest.mark.usefixtures("defined")
 async def test_case(api: Api, prefix: str, case: Case) -> None:
     if case.stale:
         await walk_stale(api, case, f"{prefix}.example.com")
