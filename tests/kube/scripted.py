@@ -14,13 +14,16 @@ import json
 import socket
 import ssl
 import struct
+import tempfile
 import termios
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, ParamSpec
 from urllib.parse import parse_qsl, urlsplit
 
 from mco.kube.config import Cluster
+from mco.pki.authority import Authority
 from mco.runtime import virtual
 
 P = ParamSpec("P")
@@ -203,6 +206,17 @@ async def scripted(answer: Answer, context: ssl.SSLContext | None = None) -> Asy
         yield server
     finally:
         await server.stop()
+
+
+def serving(authority: Authority) -> ssl.SSLContext:
+    """With a certificate of that authority."""
+    pair = authority.server("scripted", ["127.0.0.1"], datetime.now(UTC))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(pair.certificate + pair.key)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
 
 
 def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

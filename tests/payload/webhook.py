@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import ssl
-import tempfile
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from mco.api.resources import CONFIG_MAPS, NAMESPACES
 from mco.kube.client import Client
 from mco.kube.config import load
 from mco.kube.wholes import Wholes
-from tests.kube.scripted import Answer, Asked, ScriptedServer, Wire, scripted
+from tests.kube.scripted import Answer, Asked, ScriptedServer, Wire, scripted, serving
 from tests.servers.real import RealServer
 
 _NAMESPACE = "kubernetes.io/metadata.name"
@@ -50,7 +47,7 @@ async def webhook(server: RealServer) -> AsyncIterator[Webhook]:
     name = f"admission-{uuid.uuid4().hex[:8]}"
     made = Webhook(name, f"{name}.payload.test")
     async with (
-        scripted(made.answer, _context(server)) as hook,
+        scripted(made.answer, serving(server.authority)) as hook,
         Client(load(server.kubeconfig)) as client,
     ):
         await client.create(NAMESPACES, {"metadata": {"name": name}})
@@ -99,13 +96,3 @@ def _configuration(made: Webhook, hook: ScriptedServer, server: RealServer) -> d
             }
         ],
     }
-
-
-def _context(server: RealServer) -> ssl.SSLContext:
-    pair = server.authority.server("webhook", ["127.0.0.1"], datetime.now(UTC))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(pair.certificate + pair.key)
-        file.flush()
-        context.load_cert_chain(file.name)
-    return context

@@ -79,6 +79,7 @@ class Daemon:
         self._clock = clock or SystemClock()
         self._notifier = notifier or Notifier()
         self._backoff = Backoff(first=0.5, longest=30.0)
+        self._status = ""
         self.metrics = Metrics(host, self._clock)
 
     async def run(self) -> None:
@@ -169,20 +170,25 @@ class Daemon:
                 registration = Registration(client, name, found, self._clock, initial=initial)
                 node = await registration.register()
                 break
-            except MCOError as error:
-                if isinstance(error, Unauthorized) and self._options.kubeconfig is None:
+            except Unauthorized as error:
+                if self._given() is None:
                     raise
+                await self._again("the API server refuses this identity", error)
+            except MCOError as error:
                 await self._again("node not registered yet", error)
         self._backoff.reset()
         agent.registered(registration)
         await registration.lease(node).run()
 
     async def _again(self, what: str, error: MCOError) -> None:
-        wait = self._backoff.next()
-        self._notifier.status(f"{what}: {error}")
-        level = _log.warning if isinstance(error, Unavailable) else _log.error
-        level(what, error=str(error), again_in=round(wait, 2))
-        await self._clock.sleep(wait)
+        """After a while. What is wrong is said once, not at each attempt."""
+        status = f"{what}: {error}"
+        if status != self._status:
+            level = _log.warning if isinstance(error, Unavailable) else _log.error
+            level(what, error=str(error), again="after at most 30 s")
+        self._status = status
+        self._notifier.status(status)
+        await self._clock.sleep(self._backoff.next())
 
 
 async def _flushed(events: Recorder) -> None:
