@@ -37,6 +37,22 @@ async def test_an_installation_comes_up(tmp_path: Path) -> None:
         await world.until(settled, SETTINGS)
 
 
+async def test_a_pass_that_fails_does_not_end_the_bring_up(tmp_path: Path) -> None:
+    """A good one does."""
+    own = "cluster-config"
+    async with embedded(tmp_path) as world:
+        await world.config_map(names.NAMESPACE, own, {"dns.yaml": "- 1"})
+        async with world.operator(), world.controllers():
+            failing = await world.until(lambda found: said(found, "Degraded") == "True")
+            assert message(failing, "Progressing") == "Unable to apply 0.1.0"
+            await world.client.patch(
+                resources.CONFIG_MAPS, own, {"data": {"dns.yaml": None}}, namespace=names.NAMESPACE
+            )
+            await world.until(lambda found: message(found, "Progressing").endswith("bootstrapping 0.1.0"))
+            await seeded(world)
+            await world.until(settled)
+
+
 async def test_a_degraded_pool_forbids_an_upgrade(tmp_path: Path) -> None:
     """And what others say in the same list of conditions stays."""
     async with embedded(tmp_path) as world, world.operator():

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from mco.base.errors import InvalidInput
+from mco.plan.installation.contents import decoded
 
 NAMESPACE, NAME = "openshift-config-managed", "kube-cloud-config"
 CONFIG_KEY, AUTHORITIES_KEY = "cloud.conf", "ca-bundle.pem"
@@ -29,12 +30,12 @@ def cloud_config(platform: str, named: bool, data: Mapping[str, str] | None) -> 
     if data is None:
         if named or platform in _NEEDED:
             text = f"{NAMESPACE}/{NAME} configmap is required on platform {platform} but not found"
-            raise InvalidInput(text, subject=subject)
+            raise InvalidInput(f'{text}: configmap "{NAME}" not found', subject=subject)
         return CloudConfig()
     if CONFIG_KEY not in data and platform in _NEEDED:
-        text = f"{NAMESPACE}/{NAME} configmap is required on platform {platform} but has no {CONFIG_KEY}"
-        raise InvalidInput(text, subject=subject, path=f"$.data['{CONFIG_KEY}']")
-    authorities = data.get(AUTHORITIES_KEY)
+        text = f"{NAMESPACE}/{NAME} configmap must have the {CONFIG_KEY} key on platform {platform}"
+        raise InvalidInput(f"{text} but not found", subject=subject, path=f"$.data['{CONFIG_KEY}']")
+    authorities = decoded(data.get(AUTHORITIES_KEY, ""))
     return CloudConfig(
-        data.get(CONFIG_KEY, ""), base64.b64encode(authorities.encode()).decode() if authorities else None
+        data.get(CONFIG_KEY, ""), base64.b64encode(authorities).decode() if authorities else None
     )

@@ -13,11 +13,11 @@ def contents(found: ConfigMap) -> dict[str, bytes]:
     """Texts before binary values, each in the order of their keys. A text that is base64 is what it encodes:
     that is how others put bytes into a ConfigMap that has texts only."""
     texts, binary = found.data or {}, found.binary_data or {}
-    made = {key: _value(texts[key]) for key in sorted(texts)}
+    made = {key: decoded(texts[key]) for key in sorted(texts)}
     return made | {key: _binary(found, key, binary[key]) for key in sorted(binary)}
 
 
-def _value(text: str) -> bytes:
+def decoded(text: str) -> bytes:
     joined = text.replace("\n", "").replace("\r", "")
     if len(joined) % 4:
         return text.encode()

@@ -148,13 +148,33 @@ def test_changes_of_version_are_announced() -> None:
     assert "is bootstrapping to [{operator 2}" in new
 
 
-def test_every_permission_is_related() -> None:
-    found = {(each["resource"], each["name"]) for each in related.objects()}
-    for kind, name in (
-        ("clusterroles", "machine-config-controller"),
-        ("clusterroles", "machine-os-builder-events"),
-        ("clusterrolebindings", "system-bootstrap-node-renewal"),
-        ("clusterrolebindings", "custom-account-openshift-machine-config-operator"),
-        ("namespaces", "openshift-cloud-platform-infra"),
-    ):
-        assert (kind, name) in found
+ROLES = (
+    *("machine-config-controller", "machine-config-controller-events", "machine-config-daemon"),
+    *("machine-config-daemon-events", "machine-config-server", "machine-os-builder"),
+    *("machine-os-builder-events", "system:openshift:machine-config-operator:cluster-reader"),
+)
+BINDINGS = (
+    *("machine-config-controller", "machine-config-daemon", "machine-config-server", "machine-os-builder"),
+    *("machine-os-builder-anyuid", "custom-account-openshift-machine-config-operator"),
+    *("system-bootstrap-node-bootstrapper", "system-bootstrap-node-renewal"),
+)
+INFRASTRUCTURES = ("kni", "openstack", "ovirt", "vsphere", "nutanix", "cloud-platform")
+KINDS = (
+    *("machineconfigpools", "controllerconfigs", "kubeletconfigs", "containerruntimeconfigs"),
+    *("machineconfigs", "machineconfigurations", "nodes"),
+)
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [
+        *(("clusterroles", name) for name in ROLES),
+        *(("clusterrolebindings", name) for name in BINDINGS),
+        *(("namespaces", f"openshift-{name}-infra") for name in INFRASTRUCTURES),
+        ("namespaces", "openshift-machine-config-operator"),
+        *((resource, "") for resource in KINDS),
+    ],
+)
+def test_what_is_related(resource: str, name: str) -> None:
+    """What must-gather collects."""
+    assert (resource, name) in {(each["resource"], each["name"]) for each in related.objects()}

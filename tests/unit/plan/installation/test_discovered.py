@@ -110,6 +110,7 @@ def test_nothing_is_said_of_what_is_not_there() -> None:
         ("AWS", False, {}, "", None),
         ("AWS", True, {}, "", None),
         ("AWS", False, {"ca-bundle.pem": "PEM"}, "", "PEM"),
+        ("AWS", False, {"ca-bundle.pem": "UEVNIQ=="}, "", "PEM!"),
         ("None", False, None, "", None),
     ],
 )
@@ -122,10 +123,17 @@ def test_cloud_config(
 
 
 @pytest.mark.parametrize(
-    ("platform", "named", "data"), [("Azure", False, None), ("AWS", True, None), ("Azure", False, {})]
+    ("platform", "named", "data", "text"),
+    [
+        ("Azure", False, None, "configmap is required on platform Azure but not found"),
+        ("AWS", True, None, "configmap is required on platform AWS but not found"),
+        ("Azure", False, {}, "configmap must have the cloud.conf key on platform Azure but not found"),
+    ],
 )
-def test_cloud_config_that_is_missing(platform: str, named: bool, data: dict[str, str] | None) -> None:
-    with pytest.raises(InvalidInput) as raised:
+def test_cloud_config_that_is_missing(
+    platform: str, named: bool, data: dict[str, str] | None, text: str
+) -> None:
+    with pytest.raises(InvalidInput, match=f"openshift-config-managed/kube-cloud-config {text}") as raised:
         cloud_config(platform, named, data)
     assert raised.value.subject.endswith("kube-cloud-config")
 
