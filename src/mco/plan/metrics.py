@@ -15,7 +15,7 @@ class Kind(StrEnum):
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """`name` is that of its samples, a counter's with `_total`; a histogram's is what stands before `_sum`."""
+    """`name` is that of its samples: a counter's ends in `_total`, a histogram's stands before `_sum`."""
 
     name: str
     help: str
