@@ -91,6 +91,18 @@ async def test_an_edited_config_is_put_right_and_that_is_told(stage: Scene) -> N
     assert stage.events.reasons().count("RenderedConfigRepaired") == 1
 
 
+async def test_so_is_one_that_was_given_what_it_has_none_of(stage: Scene) -> None:
+    """What the original takes for no opinion."""
+    target = await stage.target()
+    before = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert before.spec.os_image_url == ""
+    await stage.client.patch(resources.MACHINE_CONFIGS, target, {"spec": {"osImageURL": "evil.example/os"}})
+    await stage.look()
+    after = await stage.client.get(resources.MACHINE_CONFIGS, target)
+    assert after.spec == before.spec
+    assert stage.events.reasons().count("RenderedConfigRepaired") == 1
+
+
 async def test_another_version_of_ours_accuses_nobody(stage: Scene) -> None:
     """It says of itself what it is, and changes nothing else."""
     target = await stage.target()

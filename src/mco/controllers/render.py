@@ -24,6 +24,7 @@ from mco.plan.pool import gates
 from mco.plan.pool.reconcile import check
 from mco.plan.pool.repair import is_edit, repair
 from mco.render.checks import Versions
+from mco.render.copies import is_intact
 from mco.render.describe import made_by, metadata
 from mco.render.pool import render
 from mco.render.rendered import Rendered
@@ -118,6 +119,10 @@ class RenderController:
         said = made_by(controller, self._versions, overridden=overridden)
         return {"metadata": metadata(name, pool, said), "spec": spec}
 
+    def knows(self, config: MachineConfig) -> bool:
+        """Whether this version of a pool's target was made here, or seen to be as it was made."""
+        return _identity(config) in self._intact.values()
+
     async def _check_reachable(self, pool: MachineConfigPool, rendered: Rendered) -> None:
         """Refuses a config that no running node could follow, before any node is told."""
         target = pool.spec.configuration.name
@@ -142,7 +147,10 @@ class RenderController:
         elif pool.spec.configuration.name == rendered.name and self._intact.get(pool.name) != _identity(
             found
         ):
-            self._intact[pool.name] = _identity(await self._repaired(rendered))
+            stored = await self._repaired(rendered)
+            # What is no opinion to `repair` (a text that is wanted empty) may still be an edit.
+            if is_intact(stored):
+                self._intact[pool.name] = _identity(stored)
 
     async def _create(self, pool: MachineConfigPool, rendered: Rendered) -> None:
         try:

@@ -87,6 +87,8 @@ class RestoreController:
         return None
 
     def _is_known(self, config: MachineConfig) -> bool:
+        if self._render.knows(config):
+            self._intact[config.name] = config.metadata.resource_version
         return self._intact.get(config.name) == config.metadata.resource_version
 
     async def _stored(self, name: str) -> MachineConfig | None:
