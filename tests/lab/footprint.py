@@ -10,6 +10,7 @@ import msgspec
 
 from mco.lab import paths, settings
 from mco.lab.kubernetes import node
+from tests import smalldisk
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,13 +27,17 @@ def footprint(*instances: str) -> Footprint:
     names are only counted with the tag of one of ours."""
     tags = tuple(paths.instance_tag(instance) for instance in instances)
     return Footprint(
-        mounts=tuple(line for line in Path("/proc/self/mounts").read_text().splitlines() if "mco" in line),
+        mounts=tuple(filter(_of_the_lab, Path("/proc/self/mounts").read_text().splitlines())),
         interfaces=tuple(name for name in sorted(os.listdir("/sys/class/net")) if _has(name, tags)),
         cgroups=tuple(str(path) for path in _cgroups() if _has(path.name, tags)),
         processes=tuple(line for line in _command_lines() if _has(line, tags)),
         settings=_settings(),
         shared=_users(instances),
     )
+
+
+def _of_the_lab(mount: str) -> bool:
+    return "mco" in mount and smalldisk.PREFIX not in mount
 
 
 def _has(text: str, tags: tuple[str, ...]) -> bool:
