@@ -66,6 +66,9 @@ class Cluster:
         """The identity of the operator that leads: its Pod's name and a suffix."""
         return str(self.lease().get("holderIdentity") or "")
 
+    def leading_pod(self) -> str:
+        return self.leader().rpartition("_")[0]
+
     def pods(self, component: str = "") -> list[Any]:
         """Ours."""
         selector = f"--selector=k8s-app{f'={component}' if component else ''}"

@@ -32,7 +32,7 @@ LEASE, RENEW, RETRY = (
 )
 """Seconds; a cluster has one control-plane machine here."""
 OUTAGE = SINGLE_NODE.tolerated_outage / SCALE
-_DURATIONS = [
+DURATIONS = [
     f"--leader-elect-lease-duration={LEASE}",
     f"--leader-elect-renew-deadline={RENEW}",
     f"--leader-elect-retry-period={RETRY}",
@@ -56,6 +56,10 @@ class Release(msgspec.Struct, frozen=True):
     image: Path
 
     @property
+    def package(self) -> Path:
+        return self.source / "mco"
+
+    @property
     def environment(self) -> dict[str, str]:
         """In which this program is that version."""
         return {**os.environ, "PYTHONPATH": str(self.source)}
@@ -64,29 +68,41 @@ class Release(msgspec.Struct, frozen=True):
 def make_next(folder: Path) -> Release:
     """With the operator's lease scaled, and with everything collected that nobody needs."""
     release = Release(folder / "source", folder / "next.tar")
-    package = release.source / "mco"
+    package = release.package
     shutil.copytree(Path(mco.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     file = package / "runtime/version.py"
     file.write_text(file.read_text().replace(f'"{version.RAW}"', f'"{NEXT}"'))
     (package / version.COMMIT_FILE).write_text(_COMMIT)
     _python(release, "-m", "mco.payload.generate")
-    change(package / "payload/manifests", {OPERATOR: _with_arguments(*_DURATIONS)})
+    change(package / "payload/manifests", {OPERATOR: _with_arguments(*DURATIONS)})
     change(package / "payload/operands", {CONTROLLER: _with_arguments(*_COLLECTING)})
     compileall.compile_dir(package, quiet=2)
     _python(release, "-c", _WRITE_IMAGE, str(release.image))
     return release
 
 
-def write_old(folder: Path) -> Path:
-    """The payload of this version as the report's version A had it: the operator under the ServiceAccount
+def write_old(folder: Path, package: Path, *arguments: str) -> Path:
+    """The payload of `package` as the report's version A had it: the operator under the ServiceAccount
     `default`, which may do everything by a binding of its own; nothing is removed."""
-    shutil.copytree(Path(mco.__file__).parent / "payload/manifests", folder)
+    shutil.copytree(package / "payload/manifests", folder)
     for path in folder.glob("*.yaml"):
         if DELETE in path.read_text() or (_OUR_BINDING in path.name and "binding" in path.name):
             path.unlink()
-    change(folder, {OPERATOR: lambda body: _under_old_account(_with_arguments(*_DURATIONS)(body))})
+    change(folder, {OPERATOR: lambda body: _under_old_account(_with_arguments(*arguments)(body))})
     rights = folder / "0000_80_machine-config_00_old-binding.yaml"
     rights.write_text(yaml.safe_dump(_old_binding()))
+    return folder
+
+
+def write_faulty(folder: Path, package: Path) -> Path:
+    """The payload with what the report found: the old permissions go at an earlier run-level, and the new
+    operator starts before the old one has ended."""
+    shutil.copytree(package / "payload/manifests", folder)
+    deletion = f"clusterrolebinding-{OLD_BINDING}.yaml"
+    (folder / f"0000_90_machine-config_90_{deletion}").rename(
+        folder / f"0000_80_machine-config_03_{deletion}"
+    )
+    change(folder, {OPERATOR: _rolling})
     return folder
 
 
@@ -108,6 +124,11 @@ def _with_arguments(*arguments: str) -> Callable[[Any], Any]:
 
 def _under_old_account(body: Any) -> Any:
     body["spec"]["template"]["spec"]["serviceAccountName"] = OLD_ACCOUNT
+    return body
+
+
+def _rolling(body: Any) -> Any:
+    body["spec"]["strategy"] = {"type": "RollingUpdate"}
     return body
 
 

@@ -22,7 +22,7 @@ from tests.kubernetes.cluster import MACHINES, NAMESPACE, Cluster, line, moment,
 from tests.kubernetes.marks import REAL
 from tests.kubernetes.record import recording
 from tests.kubernetes.release import LEASE, OUTAGE
-from tests.kubernetes.upgrade import Upgrade, holder
+from tests.kubernetes.upgrade import Upgrade
 
 pytestmark = REAL
 DEPLOYMENT = (f"deployment/{OPERATOR}", NAMESPACE)
@@ -42,10 +42,6 @@ class Operators:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
 
-    def leader(self) -> str:
-        """Its Pod."""
-        return holder(self.cluster.get("lease", names.OPERATOR_LEASE, NAMESPACE))
-
     def pods(self) -> dict[str, Any]:
         return {name(pod): pod for pod in self.cluster.pods(OPERATOR)}
 
@@ -53,7 +49,7 @@ class Operators:
         return str(self.pods()[pod]["spec"]["nodeName"])
 
     def standby(self) -> str:
-        (other,) = self.pods().keys() - {self.leader()}
+        (other,) = self.pods().keys() - {self.cluster.leading_pod()}
         return other
 
     def processes(self, pod: Any) -> set[str]:
@@ -69,8 +65,8 @@ class Operators:
 def operators(upgraded: Upgrade) -> Iterator[Operators]:
     cluster = upgraded.cluster
     found = Operators(cluster)
-    cluster.until(lambda: found.leader() in found.pods())
-    first = found.machine(found.leader())
+    cluster.until(lambda: cluster.leading_pod() in found.pods())
+    first = found.machine(cluster.leading_pod())
     cluster.kubectl("cordon", first)
     cluster.kubectl("scale", *DEPLOYMENT, "--replicas=2")
     cluster.kubectl("rollout", "status", *DEPLOYMENT, "--timeout=50s")
@@ -82,11 +78,11 @@ def operators(upgraded: Upgrade) -> Iterator[Operators]:
 def test_the_kubelet_proves_that_the_leader_is_dead(operators: Operators) -> None:
     """Nobody waits for its lease: the standby hears of it, or the container's next process knows."""
     cluster, before = operators.cluster, operators.cluster.leader()
-    dead, standby = operators.leader(), operators.standby()
+    dead, standby = cluster.leading_pod(), operators.standby()
     cluster.inside(operators.machine(dead), "sh", "-c", _KILL, dead)
     cluster.until(lambda: cluster.leader() not in ("", before))
-    assert operators.leader() in (dead, standby)
-    leads = line(cluster.said(operators.leader()), "leading")
+    assert cluster.leading_pod() in (dead, standby)
+    leads = line(cluster.said(cluster.leading_pod()), "leading")
     proofs = ("reports the end of its container", "an earlier process of this container")
     assert any(proof in leads["because"] for proof in proofs), leads
 
@@ -97,12 +93,12 @@ def test_a_leader_that_is_cut_off_keeps_its_lease_and_has_stopped_when_it_is_ove
     """Its process lives on for a while, so nothing proves that it is gone; back on the network there is
     nothing left of it that could write."""
     cluster = operators.cluster
-    leader, standby = operators.leader(), operators.standby()
+    leader, standby = cluster.leading_pod(), operators.standby()
     pod = operators.pods()[leader]
     processes = operators.processes(pod)
     with recording(cluster, tmp_path, record.LEASES) as seen:
         with cut_off(pod["spec"]["nodeName"]):
-            cluster.until(lambda: operators.leader() == standby)
+            cluster.until(lambda: cluster.leading_pod() == standby)
             cluster.until(lambda: not processes & operators.processes(pod))
         cluster.until(lambda: died(operators.pods()[leader], pod))
     assert "could not be renewed" in operators.written(pod, restarts(pod))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mco.runtime import version
 from tests.kubernetes import record
 from tests.kubernetes.cluster import name
 from tests.kubernetes.marks import REAL
 from tests.kubernetes.release import NEXT, OLD_ACCOUNT, OLD_BINDING
-from tests.kubernetes.upgrade import Upgrade, reported
+from tests.kubernetes.upgrade import Upgrade, reported, upgrade_with_faults
 
 pytestmark = REAL
 SOON = 1.0
@@ -46,6 +48,18 @@ def test_nothing_is_degraded_or_rebooted_meanwhile(upgraded: Upgrade) -> None:
     assert not upgraded.record.flips("Available", "False")
     before, after = upgraded.boots
     assert before == after
+
+
+def test_with_the_faults_of_the_report_the_new_version_waits(upgraded: Upgrade, tmp_path: Path) -> None:
+    """Until the kubelet reports that the old operator has ended, which was not allowed to release the lease:
+    the report's had to wait for its end."""
+    faulty = upgrade_with_faults(upgraded, tmp_path)
+    removed = faulty.record.first(record.BINDINGS, OLD_BINDING, "DELETED")
+    assert removed.revision < faulty.leases(name(faulty.new))[0].revision
+    assert not faulty.leases("")
+    leads = next(said for said in faulty.said if said["message"] == "leading")
+    assert "reports the end of its container" in leads["because"]
+    assert faulty.after_ready > SOON
 
 
 def test_every_component_is_of_the_new_version(upgraded: Upgrade) -> None:
