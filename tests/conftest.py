@@ -1,16 +1,19 @@
-"""What tests of several folders share: the real API server, one for all of a run."""
+"""What tests of several folders share: the real API server, one for all of a run, and the embedded one."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from mco.apiserver.server import Settings, running
+from mco.kube.client import Client
+from mco.kube.config import load
 from tests.servers.assets import find, version
 from tests.servers.real import RealServer, real_server
 
@@ -59,6 +62,16 @@ def real_apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSer
     """A kube-apiserver with etcd; skipped, or failed, where there is none."""
     with real_server(find(), tmp_path_factory.mktemp("real")) as server:
         yield server
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[Client]:
+    """An administrator's client on an embedded API server of its own."""
+    async with (
+        running(Settings(data_dir=tmp_path / "api")) as server,
+        Client(load(server.kubeconfig)) as client,
+    ):
+        yield client
 
 
 def _server(item: pytest.Item) -> str:

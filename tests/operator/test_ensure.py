@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from mco.api.resources import NAMESPACES
-from mco.apiserver.server import Settings, running
 from mco.kube.client import Client
-from mco.kube.config import load
 from mco.kube.errors import ConflictError
 from mco.operator import ensure
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Client]:
-    async with (
-        running(Settings(data_dir=tmp_path / "api")) as server,
-        Client(load(server.kubeconfig)) as client,
-    ):
-        yield client
 
 
 def body(**labels: str) -> dict[str, Any]:

@@ -109,11 +109,19 @@ async def test_initial_events_need_a_match_rule(api: Api, maps: str) -> None:
     assert "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan" in reply.message
 
 
-async def test_a_watch_ends_in_time_with_a_bookmark(api: Api, maps: str) -> None:
+async def test_a_watch_ends_in_time_with_a_bookmark_and_is_resumed_from_it(api: Api, maps: str) -> None:
+    """The bookmark is newer than anything that the watch has told of."""
     async with api.watch(maps, timeoutSeconds="4", allowWatchBookmarks="true") as events:
-        kinds = [event["type"] for event in await events.until("BOOKMARK")]
-        kinds += [event["type"] for event in await events.rest()]
+        told = [await events.next()]
+        await _make(api, "/api/v1/namespaces/default/configmaps", maps.split("/")[4])
+        told += [*await events.until("BOOKMARK"), *await events.rest()]
+    kinds = [event["type"] for event in told]
     assert (kinds[0], set(kinds[1:])) == ("ADDED", {"BOOKMARK"})
+    first, last = (int(event["object"]["metadata"]["resourceVersion"]) for event in (told[0], told[-1]))
+    assert last > first
+    await _make(api, maps, "after")
+    async with api.watch(maps, resourceVersion=str(last)) as events:
+        assert _seen([await events.next()]) == [("ADDED", "after")]
 
 
 async def test_a_watch_of_one_namespace_hears_of_no_other(api: Api, maps: str) -> None:
