@@ -20,8 +20,9 @@ from mco.lab.firstboot import Source
 from mco.lab.kept import Kept
 from mco.lab.ledger import Bridge, Folder, Ledger, Settings
 from mco.lab.locks import Lock, purpose
-from mco.lab.machine import Machine, Site
+from mco.lab.machine import Machine
 from mco.lab.shape import ORDINARY, Shape
+from mco.lab.site import Site
 
 # A holder says what it holds the lock for just after it has got it.
 _SETTLE_SECONDS = 0.5

@@ -7,43 +7,23 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-
-import msgspec
 
 from mco.base.errors import Conflict, HostError, MCOError, Unavailable
-from mco.lab import cgroups, launch, record
-from mco.lab.commands import CLEAN_ENVIRONMENT, UMASK, Completed, complete, in_thread
+from mco.lab import cgroups, launch, process, record
+from mco.lab.commands import CLEAN_ENVIRONMENT, Completed, complete, in_thread
 from mco.lab.disk import Disk
-from mco.lab.events import Listener, MachineEvent, State
+from mco.lab.events import MachineEvent, State
 from mco.lab.firstboot import FirstBoot, Source
-from mco.lab.ledger import Cgroup, Ledger
-from mco.lab.network import Network, delete_link
-from mco.lab.notify import NotifySocket
-from mco.lab.opt import Program
+from mco.lab.ledger import Cgroup
+from mco.lab.network import delete_link
 from mco.lab.record import Record
-from mco.lab.shape import Shape
+from mco.lab.site import Site
 
 _REBOOT = 133  # what nspawn exits with when the machine asks for a reboot
 _RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0)  # between attempts to get a config
 _ENDS = (State.STOPPED, State.FAILED)
-
-
-class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machines of an instance have in common."""
-
-    instance: str
-    tag: str
-    network: Network
-    base: Path
-    image: Path
-    program: Program
-    shape: Shape
-    ledger: Ledger
-    listen: Listener
 
 
 class Machine:
@@ -129,7 +109,7 @@ class Machine:
         self.disk.prepare_boot(self._files, self._site.shape.volumes)
         self.boots += 1
         self._set(State.BOOTING, "")
-        code = await self._run()
+        code = await process.boot(self._launch(), self._on_notify)
         if code == _REBOOT:
             self._set(State.REBOOTING, "")
             return True
@@ -141,28 +121,6 @@ class Machine:
         else:
             self._set(State.FAILED, f"systemd-nspawn ended with {code}: {self._last_console_line()}")
         return False
-
-    async def _run(self) -> int:
-        notify = NotifySocket(self._on_notify)
-        try:
-            with self.disk.console.open("ab") as console:
-                process = await asyncio.create_subprocess_exec(
-                    *launch.boot(self._launch()),
-                    stdin=subprocess.DEVNULL,
-                    stdout=console,
-                    stderr=subprocess.STDOUT,
-                    env={**CLEAN_ENVIRONMENT, "NOTIFY_SOCKET": notify.address},
-                    start_new_session=True,
-                    umask=UMASK,
-                )
-            try:
-                return await process.wait()
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
-        finally:
-            notify.close()
 
     def _launch(self) -> launch.Launch:
         return launch.Launch(
