@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from cryptography import x509
 
+from mco.api import configcopies, names
 from mco.apiserver import credentials
 from mco.apiserver.auth.tokens import read_token_file
 from mco.apiserver.server import Settings
@@ -190,6 +191,25 @@ async def test_a_node_reads_no_secret(api: Api, node: Api) -> None:
     assert (await node.get("/api/v1/namespaces/default/configmaps")).status == 403
     assert (await node.get("/api/v1/pods")).status == 403
     assert (await node.get(CRDS)).status == 403
+
+
+async def test_a_node_makes_secrets_of_its_own_copies_only(api: Api, node: Api, prefix: str) -> None:
+    """And reads, changes and removes none. What they hold is judged by an admission policy."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.NAMESPACE}}
+    await api.post("/api/v1/namespaces", namespace)
+    path = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+
+    def copy(of: str, type_: str = configcopies.SECRET_TYPE) -> Body:
+        return {"metadata": {"name": configcopies.secret_name(of, "a" * 16, 0)}, "type": type_}
+
+    await node.create(path, copy(prefix))
+    for refused in (copy("other"), copy(f"x{prefix}"), copy(prefix, "Opaque"), {"metadata": {"name": "s"}}):
+        assert (await node.post(path, refused)).status == 403
+    assert (await node.post("/api/v1/namespaces/default/secrets", copy(prefix))).status == 403
+    own = f"{path}/{configcopies.secret_name(prefix, 'a' * 16, 0)}"
+    for reply in (await node.get(own), await node.patch(own, {"data": None}), await node.delete(own)):
+        assert reply.status == 403
+    await api.delete(own)
 
 
 async def test_a_node_reports_events_about_itself(node: Api, prefix: str) -> None:
