@@ -122,7 +122,7 @@ async def _install(client: Client) -> None:
     served = {"configuration": {"name": CONFIG}}
     await client.patch(MACHINE_CONFIG_POOLS, names.WORKER, {"spec": served})
     await client.patch(MACHINE_CONFIG_POOLS, names.WORKER, {"status": served}, subresource="status")
-    installation = objects.Installation(server="https://api.example.org", ca=b"", version="0")
+    installation = objects.Installation(server="https://api.example.org", ca=b"x", version="0")
     await _create(client, CONTROLLER_CONFIGS, objects.controller_config(installation))
 
 
