@@ -145,12 +145,33 @@ async def test_a_plain_cluster_needs_nothing(tmp_path: Path) -> None:
         assert decoded(config, "kubeAPIServerServingCAData") == "ca"
 
 
+async def test_a_plain_cluster_may_say_the_same(tmp_path: Path) -> None:
+    """In a ConfigMap, a document of OpenShift's per key."""
+    own = {
+        "network.yaml": "spec: {serviceNetwork: [10.96.0.0/12, 'fd00::/108'], networkType: Calico}",
+        "dns.yaml": "spec: {baseDomain: example}",
+        "proxy.yaml": "status: {httpProxy: 'http://proxy:3128'}",
+        "infrastructure.yaml": "status: {apiServerInternalURI: 'https://api:6443', platform: BareMetal}",
+    }
+    async with embedded(tmp_path) as world:
+        await world.config_map(names.NAMESPACE, "cluster-config", own)
+        async with world.operator():
+            config = await world.until(lambda found: found.get("status"), CONTROLLER_CONFIG)
+            spec = config["spec"]
+            assert (spec["clusterDNSIP"], spec["ipFamilies"]) == ("10.96.0.10", "DualStack")
+            assert (spec["networkType"], spec["platform"]) == ("Calico", "baremetal")
+            assert spec["dns"]["spec"] == {"baseDomain": "example"}
+            assert spec["proxy"] == {"httpProxy": "http://proxy:3128"}
+            assert "imageRegistryBundleData" not in spec
+
+
 @pytest.mark.parametrize(
     ("key", "text", "said_of_it"),
     [
         ("network.yaml", "spec: {serviceNetwork: [10.0.0.0/99]}", "invalid CIDR address: 10.0.0.0/99"),
         ("dns.yaml", "- 1", "dns.yaml is not one object"),
         ("proxy.yaml", "spec: [", "cluster-config, proxy.yaml"),
+        ("apiserver.yaml", "spec: {tlsSecurityProfile: 1}", "this is no APIServer object"),
     ],
 )
 async def test_what_cannot_be_used_is_named(tmp_path: Path, key: str, text: str, said_of_it: str) -> None:

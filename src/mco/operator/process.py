@@ -10,10 +10,9 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.meta.objects import Object
 from mco.api.resources import CONTROLLER_CONFIGS
 from mco.kube.client import Client
-from mco.kube.errors import NotFoundError
 from mco.kube.events import Recorder
 from mco.kube.reconcile import Reconciler, RetryPolicy
-from mco.operator import install
+from mco.operator import install, lookup
 from mco.operator.caches import Caches
 from mco.operator.objects import Installation
 from mco.operator.reports import Reports
@@ -48,11 +47,7 @@ async def run(
 
 
 async def _configured(client: Client) -> bool:
-    try:
-        await client.get(CONTROLLER_CONFIGS, names.CONTROLLER_CONFIG)
-    except NotFoundError:
-        return False
-    return True
+    return await lookup.found(client, CONTROLLER_CONFIGS, names.CONTROLLER_CONFIG) is not None
 
 
 class _Operator:

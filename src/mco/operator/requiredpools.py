@@ -8,7 +8,7 @@ from mco.api.machineconfig import MachineConfig
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.resources import MACHINE_CONFIGS
 from mco.kube.client import Client
-from mco.kube.errors import NotFoundError
+from mco.operator import lookup
 from mco.plan.installation import poolvalidity, requiredpools
 from mco.plan.installation.outcome import Waiting
 from mco.plan.installation.poolvalidity import Expected, NoConfig
@@ -51,8 +51,7 @@ class RequiredPools:
     async def _read(self, wanted: set[str]) -> dict[str, MachineConfig]:
         found = {}
         for name in filter(None, wanted):
-            try:
-                found[name] = await self._client.get(MACHINE_CONFIGS, name)
-            except NotFoundError:
-                continue
+            config = await lookup.found(self._client, MACHINE_CONFIGS, name)
+            if config is not None:
+                found[name] = config
         return found

@@ -19,8 +19,7 @@ from mco.api import names
 from mco.api.core import Secret
 from mco.api.resources import CONFIG_MAPS, SECRETS
 from mco.kube.client import Client
-from mco.kube.errors import NotFoundError
-from mco.operator import ensure
+from mco.operator import ensure, lookup
 from mco.operator.sources import SERVER_AUTHORITIES
 from mco.payload.source.workloads import TLS_SECRET
 from mco.pki import keys
@@ -75,9 +74,8 @@ class ServerCertificates:
             "metadata": _metadata(SERVER_AUTHORITIES, "ca-bundle"),
         }
         current = authority.certificate_pem.decode()
-        try:
-            found = await self._client.get(CONFIG_MAPS, SERVER_AUTHORITIES, namespace=names.NAMESPACE)
-        except NotFoundError:
+        found = await lookup.found(self._client, CONFIG_MAPS, SERVER_AUTHORITIES, namespace=names.NAMESPACE)
+        if found is None:
             body["data"] = {"ca-bundle.crt": current}
             await self._client.create(CONFIG_MAPS, body, namespace=names.NAMESPACE)
             return current
@@ -99,10 +97,7 @@ class ServerCertificates:
         return [pem for pem in dict.fromkeys(kept) if pem != current]
 
     async def _secret(self, name: str) -> Secret | None:
-        try:
-            return await self._client.get(SECRETS, name, namespace=names.NAMESPACE)
-        except NotFoundError:
-            return None
+        return await lookup.found(self._client, SECRETS, name, namespace=names.NAMESPACE)
 
     async def _write(self, found: Secret | None, name: str, kind: str, pair: Pair) -> None:
         body = {

@@ -13,8 +13,7 @@ from mco.api import names
 from mco.api.machineconfigpool import MachineConfigPool
 from mco.api.resources import NAMESPACES, SECRETS
 from mco.kube.client import Client
-from mco.kube.errors import NotFoundError
-from mco.operator import ensure
+from mco.operator import ensure, lookup
 from mco.plan.installation import pointer
 
 NAMESPACE = "openshift-machine-api"
@@ -23,9 +22,7 @@ _MANAGED = f"{names.GROUP}/managed-ca-bundle-derived-from-configmap"
 
 async def keep(client: Client, pools: Iterable[MachineConfigPool], config: Mapping[str, Any]) -> None:
     """`config` is the ControllerConfig as builtins."""
-    try:
-        await client.get(NAMESPACES, NAMESPACE)
-    except NotFoundError:
+    if await lookup.found(client, NAMESPACES, NAMESPACE) is None:
         return
     for pool in pools:
         await _keep(client, secret(pool, config))
@@ -57,9 +54,8 @@ def secret(pool: MachineConfigPool, config: Mapping[str, Any]) -> dict[str, Any]
 
 async def _keep(client: Client, wanted: Mapping[str, Any]) -> None:
     name = wanted["metadata"]["name"]
-    try:
-        found = await client.get(SECRETS, name, namespace=NAMESPACE)
-    except NotFoundError:
+    found = await lookup.found(client, SECRETS, name, namespace=NAMESPACE)
+    if found is None:
         await client.create(SECRETS, wanted, namespace=NAMESPACE)
         return
     labels = found.metadata.labels or {}
