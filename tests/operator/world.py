@@ -71,6 +71,15 @@ class World:
             raise AssertionError(f"it did not become so: {found}") from error
         return found
 
+    async def event(self, reason: str) -> None:
+        """Ends when one with this reason is there."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = await self.client.list(resources.EVENTS, namespace=names.NAMESPACE)
+                if any(event.reason == reason for event in found.items):
+                    return
+                await asyncio.sleep(0.02)
+
     async def kind(self, kind: str, plural: str, api_version: str = "config.openshift.io/v1") -> None:
         """A kind of OpenShift's that takes everything."""
         group, _, version = api_version.partition("/")
