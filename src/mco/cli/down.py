@@ -27,7 +27,7 @@ def command(name: str, purge: bool) -> None:
     def tell(line: str) -> None:
         click.echo(line, err=True)
 
-    stopped = asyncio.run(running.stop(name))
+    stopped = asyncio.run(running.stop(name, discard=purge))
     running.sweep_tours()
     cleanup.sweep(tell)
     if purge:

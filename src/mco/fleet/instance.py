@@ -29,6 +29,11 @@ _LOOPBACK = "127.0.0.1"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?\Z")
 
 
+def discard_mark(folder: Path) -> Path:
+    """The file in an instance's folder that says so to the process that runs it."""
+    return folder / "discarded"
+
+
 class Ports(msgspec.Struct, frozen=True):
     """`controller_metrics` and `configserver_metrics` are of the loopback address."""
 
@@ -49,6 +54,13 @@ class Instance:
         self.tls = files.private_folder(folder / "tls")
         self.api = folder / "api"
         self.machines = folder / "machines"
+        # An earlier run's.
+        discard_mark(folder).unlink(missing_ok=True)
+
+    @property
+    def discarded(self) -> bool:
+        """Whether whoever stops it removes its data next: then nothing has to end in order."""
+        return discard_mark(self.folder).exists()
 
     @property
     def kubeconfig(self) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from mco.base.errors import Conflict, NotFound, Unavailable
-from mco.fleet.instance import TOUR_SUFFIX, folder_of, instances_folder, is_name, lock_of
+from mco.fleet.instance import TOUR_SUFFIX, discard_mark, folder_of, instances_folder, is_name, lock_of
 from mco.lab.locks import Lock, is_held, purpose
 
 _STOP_SECONDS = 60.0
@@ -68,11 +68,14 @@ def kubeconfig(name: str) -> Path:
     return path
 
 
-async def stop(name: str) -> bool:
-    """Asks the process that runs the instance to end, and waits for it; False when nobody runs it."""
+async def stop(name: str, *, discard: bool = False) -> bool:
+    """Asks the process that runs the instance to end, and waits for it; False when nobody runs it. `discard`:
+    nothing of it is needed any more."""
     held = holder(name)
     if held is None:
         return False
+    if discard:
+        discard_mark(Path(held.folder)).touch()
     os.kill(held.pid, signal.SIGTERM)
     try:
         async with asyncio.timeout(_STOP_SECONDS):

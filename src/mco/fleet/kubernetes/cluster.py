@@ -73,7 +73,7 @@ async def up(instance: Instance, workers: int, screen: Screen) -> bool:
                 await _follow(instance, roles, watch, screen)
         finally:
             # Before the API server: a pod that ends has something to tell it.
-            await lab.stop(in_order=True)
+            await lab.stop(in_order=not instance.discarded)
     return True
 
 
