@@ -8,6 +8,8 @@ import contextlib
 import functools
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,14 +19,16 @@ from mco.api.resources import CONFIG_MAPS
 from mco.kube.client import Client
 from mco.kube.config import Cluster, load
 from mco.kube.http import HTTPTransport
+from mco.lab.kubernetes.controlplane import MASTERS
 from mco.payload.apply import PayloadError
 from mco.payload.manifest import DELETE
+from mco.pki import kubeconfig
 from tests.kube.between import Passage
 from tests.kube.scripted import Answer, Asked, Wire, hold, scripted
 from tests.payload.applying import PACE, Counting, Payload
-from tests.payload.cluster import PATIENCE
+from tests.payload.cluster import PATIENCE, mco
 from tests.payload.webhook import Webhook, webhook
-from tests.servers.real import RealServer
+from tests.servers.real import ADMIN, RealServer
 
 # The client library says that it is closed before its TLS connections are.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -214,6 +218,16 @@ def _writes(server: RealServer, payload: Payload) -> list[int]:
     """How often each object was stored."""
     found = server.stored("/registry/configmaps/default/")
     return [found[manifest.identity.name] for manifest in payload.manifests]
+
+
+def test_a_client_certificate_that_has_expired(real_apiserver: RealServer, tmp_path: Path) -> None:
+    expired = real_apiserver.authority.client(ADMIN, [MASTERS], datetime.now(UTC), timedelta(minutes=-5))
+    access = tmp_path / "kubeconfig"
+    ca = real_apiserver.authority.certificate_pem
+    access.write_bytes(kubeconfig.with_certificate(real_apiserver.url, ca, ADMIN, expired))
+    done = mco(access, "install")
+    assert (done.code, done.out) == (1, "")
+    assert "error: Unauthorized" in done.err and "client certificate expired?" in done.err
 
 
 # -- admission

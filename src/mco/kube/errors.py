@@ -61,7 +61,9 @@ class Status(APIStruct, frozen=True, kw_only=True):
 
 class APIError(MCOError):
     """`code` is the HTTP status, `reason` the Status reason, `causes` its field errors; `retry_after` is in
-    seconds, None when the server did not ask to wait."""
+    seconds, None when the server did not ask to wait. `advice` is the hint of every error of a class."""
+
+    advice = ""
 
     def __init__(self, status: Status, *, subject: str = "", retry_after: float | None = None) -> None:
         details = status.details or StatusDetails()
@@ -71,6 +73,7 @@ class APIError(MCOError):
             status.message or status.reason or f"the server answered {status.code}",
             subject=subject or named,
             path=next((f"$.{cause.field}" for cause in causes if cause.field), ""),
+            hint=self.advice,
         )
         self.status = status
         self.code = status.code
@@ -88,7 +91,7 @@ class BodyTooLarge(BadRequest):
 
 
 class Unauthorized(APIError):
-    pass
+    advice = "the server does not take these credentials: has the token or the client certificate expired?"
 
 
 class Forbidden(APIError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -160,13 +161,22 @@ def _translated(request: Request) -> Iterator[None]:
     try:
         yield
     except _FAILURES as error:
-        cause = str(error) or type(error).__name__
         untrusted = isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError)
         raise Unreachable(
-            f"{request.method} {request.path} got no answer: {cause}",
+            f"{request.method} {request.path} got no answer: {_cause(error)}",
             subject=request.subject,
             hint=_UNTRUSTED if untrusted else _AWAY,
         ) from error
+
+
+def _cause(error: Exception) -> str:
+    """For a person: the system's words and whom it was about, in place of the library's."""
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
+        number = error.os_error.errno or 0
+        # Below zero are those of name resolution; above, the event loop puts its own words in their place.
+        said = os.strerror(number) if number > 0 else error.os_error.strerror
+        return f"{said} ({error.host}:{error.port})"
+    return str(error) or ("timed out" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
