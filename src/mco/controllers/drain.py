@@ -32,7 +32,10 @@ class Delays(msgspec.Struct, frozen=True):
     """Seconds (spec/node.md 4.1). Within an attempt of `attempt`: `evicting` between looks at pods on their
     way out, `refused` before asking again after a refusal. An attempt that did not end in time is followed by
     `blocked`, or `failing` once the drain has been going on for `threshold`; `alert`: when it is worth an
-    event of its own. `report`: how long a daemon has to say itself that its request was fulfilled."""
+    event of its own. `report`: how long a daemon has to say itself that its request was fulfilled.
+
+    Pods are looked at, not watched: a cache of a whole cluster's pods costs the controllers far more, all the
+    time, than a list of one node's pods costs the server each second while at most PLACES nodes drain."""
 
     evicting: float = 1.0
     refused: float = 5.0
