@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from mco.api import names
 from mco.lab import checks
 from tests.fleet.home import Start
-from tests.fleet.program import Running, kubectl
+from tests.fleet.program import Running, children_of, kubectl
 
 pytestmark = [
     pytest.mark.lab,
@@ -80,11 +82,13 @@ def test_it_comes_back_from_a_machine_and_the_rollout_finishes(mco: Start, home:
     second = fleet.target()
     fleet.until(lambda: any(said[names.CURRENT_CONFIG] == second for said in fleet.nodes().values()))
 
-    # Some run the second config, some the first, and what they are sent to next is a third.
+    # Some run the second config, some the first, and what they are sent to next is a third. The controller is
+    # killed while it restores it, or before.
     fleet.argument("mitigations=off")
     fleet.until(lambda: fleet.target() != second)
     last, uid = fleet.target(), fleet.uid(second)
     fleet.lose(second)
+    os.kill(children_of(up.process.pid)["controller"], signal.SIGKILL)
     fleet.until(lambda: fleet.uid(second) not in ("", uid))
     told = fleet.get("events", "-n", names.NAMESPACE)["items"]
     assert any(event["reason"] == "RenderedConfigRestored" and second in event["message"] for event in told)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from mco.api.machineconfigpool import MachineConfigPool
 from mco.base.errors import InvalidInput, MCOError
 from mco.plan.pool.copies import Ask, Drop, Facts, GiveUp, Take, Wait, next_step
 from mco.render import copies
+from mco.render.naming import rendered_name
 from mco.render.pool import render
 from mco.render.rendered import Rendered
 from tests.factories import node
@@ -98,6 +100,25 @@ def test_nothing_else_passes(rendered: Rendered, data: st.DataObject) -> None:
     packed = zlib.compress(msgspec.json.encode({"spec": changed}), wbits=31)
     with contextlib.suppress(InvalidInput):
         assert copies.unpack(rendered.name, packed) == rendered.spec
+
+
+def test_nor_does_what_only_has_the_same_name() -> None:
+    """The hash is of a text in which U+0085 became a blank."""
+    spec: dict[str, Any] = {
+        "baseOSExtensionsContainerImage": "",
+        "config": {"ignition": {"version": "3.5.0"}},
+        "extensions": [],
+        "fips": False,
+        "kernelArguments": ["a b"],
+        "kernelType": "default",
+        "osImageURL": "",
+    }
+    forged = spec | {"kernelArguments": ["a\x85b"]}
+    name = rendered_name("worker", spec)
+    assert rendered_name("worker", forged) == name
+    assert copies.unpack(name, copies.pack(spec)) == spec
+    with pytest.raises(InvalidInput, match="does not tell from blanks"):
+        copies.unpack(name, copies.pack(forged))
 
 
 @given(st.binary(max_size=64))
