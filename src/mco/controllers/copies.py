@@ -74,10 +74,9 @@ class NodeCopies:
 
     async def close(self, node: Node) -> None:
         """Removes the request, and before it whatever came of it."""
-        request = requested(node)
-        for number in range(MAX_PARTS if request else 0):
-            assert request is not None
-            await self._remove(secret_name(node.name, request.nonce, number))
+        if (request := requested(node)) is not None:
+            for number in range(MAX_PARTS):
+                await self._remove(secret_name(node.name, request.nonce, number))
         with contextlib.suppress(NotFoundError):
             await self._annotate(node, {names.COPY_WANTED: None, names.COPY_GIVEN: None})
 
