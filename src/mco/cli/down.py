@@ -34,6 +34,7 @@ def command(name: str, purge: bool) -> None:
         asyncio.run(instance.purge(name, tell))
     folder = folder_of(name)
     had = folder.exists()
+    asyncio.run(instance.erase(folder / "machines"))
     shutil.rmtree(folder if purge else folder / "machines", ignore_errors=True)
     if stopped:
         click.echo(f'instance "{name}" stopped')

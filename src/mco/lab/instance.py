@@ -215,5 +215,14 @@ async def purge(instance: str, progress: Callable[[str], None] = lambda _: None)
         own = kept.read(folder)
         await in_thread(cleanup.clean, Ledger(folder / cleanup.LEDGER), progress)
         if own is not None:
-            await in_thread(shutil.rmtree, Path(own.data) / "machines", ignore_errors=True)
+            await erase(Path(own.data))
         shutil.rmtree(folder)
+
+
+async def erase(data: Path) -> None:
+    """Removes the machines' disks, all at once: where each removal waits for the disk, that is how long one
+    takes."""
+    disks = data / "machines"
+    found = list(disks.iterdir()) if disks.is_dir() else []
+    await asyncio.gather(*(in_thread(shutil.rmtree, disk, ignore_errors=True) for disk in found))
+    shutil.rmtree(disks, ignore_errors=True)
