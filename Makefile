@@ -2,7 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup servers run test test-fast check bench generate lock clean
+.PHONY: setup servers run test test-machines test-servers test-rest test-fast check bench generate lock clean
 
 setup:
 	@scripts/setup
@@ -13,9 +13,22 @@ ifneq ($(VERSION),)
 export MCO_SERVERS_VERSION := $(VERSION)
 endif
 
+# Most tests wait, for machines, for servers or for a clock: three runs side by side keep two cores busy. What
+# waits for the same is in one run, so that no two start machines or a real server of their own.
+MACHINES := $(wildcard tests/lab tests/fleet tests/recovery tests/kubernetes tests/contract/host)
+SERVERS := $(wildcard tests/contract/apiserver tests/contract/crds tests/handover tests/kube tests/payload)
+RUNS := test-machines test-servers test-rest
+test-machines: TESTS := $(MACHINES)
+test-servers: TESTS := $(SERVERS)
+test-rest: TESTS := tests $(addprefix --ignore=,$(MACHINES) $(SERVERS))
+
 # Thousands of tests boot machines, kill processes and wait for them: what fails once is asked once more, alone,
-# and shown. What fails twice is broken.
-ONCE_MORE = { echo "once more, what failed:"; $(BIN)/pytest --last-failed --last-failed-no-failures=none; }
+# and shown. What fails twice is broken, and so is a run that ended without a word on what failed.
+CACHE = build/tests/$@
+PYTEST = $(BIN)/pytest -o cache_dir=$(CACHE) $(TESTS)
+ALL = rm -rf $(CACHE) && $(PYTEST) && touch $(CACHE)/passed
+FAILED = [ -f $(CACHE)/passed ] || $(PYTEST) --last-failed --last-failed-no-failures=none
+ASK := ALL
 
 servers: setup
 	@scripts/servers
@@ -25,7 +38,11 @@ run: setup
 
 test: check
 	@scripts/servers --optional >/dev/null
-	@$(BIN)/pytest || $(ONCE_MORE)
+	@$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(RUNS) || \
+		{ echo "once more, what failed:"; $(MAKE) --no-print-directory --keep-going ASK=FAILED $(RUNS); }
+
+$(RUNS):
+	@echo "$@"; $($(ASK))
 
 test-fast: setup
 	@$(BIN)/pytest tests/unit tests/property $(wildcard tests/story)
