@@ -13,7 +13,7 @@ from mco.api import names
 from tests.fleet.home import Start
 from tests.fleet.program import kubectl
 
-PATIENCE = 200.0
+PATIENCE = 300.0
 NAMESPACE = f"--namespace={names.NAMESPACE}"
 WORKERS = ("worker-1", "worker-2")
 MACHINES = ("master-1", *WORKERS)

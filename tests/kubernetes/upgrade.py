@@ -42,12 +42,6 @@ class Upgrade(msgspec.Struct, frozen=True, kw_only=True):
         ready, leads = line(self.said, "waiting for the lease"), line(self.said, "leading")
         return moment(leads["time"]) - moment(ready["time"])
 
-    @property
-    def after_release(self) -> float:
-        """Seconds without a leader, by the Lease's times."""
-        released, taken = self.leases("")[0], self.leases(name(self.new))[0]
-        return moment(taken.object["spec"]["acquireTime"]) - moment(released.object["spec"]["renewTime"])
-
     def leases(self, pod: str) -> list[Version]:
         """The versions of the operator's Lease while a Pod held it, or nobody."""
         found = self.record.of(record.LEASES, names.OPERATOR_LEASE)
