@@ -23,7 +23,7 @@ import mco
 from mco.api import names
 from mco.kube.leader.timings import SINGLE_NODE
 from mco.payload.manifest import DELETE
-from mco.payload.source.metadata import CONTROLLER, OPERATOR, included
+from mco.payload.source.metadata import OPERATOR, included
 from mco.runtime import version
 
 SCALE = 20.0
@@ -37,9 +37,6 @@ DURATIONS = [
     f"--leader-elect-renew-deadline={RENEW}",
     f"--leader-elect-retry-period={RETRY}",
 ]
-_COLLECTING = ["--collect", "--keep-served=0", "--keep-young=0", "--keep-newest=0", "--settle=0.1"]
-"""Everything goes that nobody needs, at once, and every change is rendered."""
-
 NEXT = re.sub(r"\d+$", lambda last: str(int(last[0]) + 1), version.RAW)
 _COMMIT = 40 * "a"
 OLD_ACCOUNT, OLD_BINDING = "default", "default-account-openshift-machine-config-operator"
@@ -66,7 +63,7 @@ class Release(msgspec.Struct, frozen=True):
 
 
 def make_next(folder: Path) -> Release:
-    """With the operator's lease scaled, and with everything collected that nobody needs."""
+    """With the operator's lease scaled."""
     release = Release(folder / "source", folder / "next.tar")
     package = release.package
     shutil.copytree(Path(mco.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -75,7 +72,6 @@ def make_next(folder: Path) -> Release:
     (package / version.COMMIT_FILE).write_text(_COMMIT)
     _python(release, "-m", "mco.payload.generate")
     change(package / "payload/manifests", {OPERATOR: _with_arguments(*DURATIONS)})
-    change(package / "payload/operands", {CONTROLLER: _with_arguments(*_COLLECTING)})
     compileall.compile_dir(package, quiet=2)
     _python(release, "-c", _WRITE_IMAGE, str(release.image))
     return release

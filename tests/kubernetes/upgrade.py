@@ -6,6 +6,7 @@ by permissions of its own. Version B is the next one, applied by its own program
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,16 @@ import msgspec
 
 import mco
 from mco.api import names
+from mco.operator.sources import OWN_MAP
 from mco.payload.source.metadata import OPERATOR
+from mco.plan.installation import controlleroptions
 from tests.kubernetes import record
 from tests.kubernetes.cluster import MACHINES, NAMESPACE, PATIENCE, Cluster, line, moment, name
 from tests.kubernetes.record import Record, Version, recording
 from tests.kubernetes.release import DURATIONS, Release, make_next, write_faulty, write_old
 
+_COLLECTING = {"collect": True, "keepServed": 0, "keepYoung": 0, "keepNewest": 0, "settle": 0.1}
+"""Everything goes that nobody needs, at once, and every change is rendered."""
 _CLUSTER_OPERATOR = "machine-config"
 _NEW_BINDING = ("clusterrolebinding", OPERATOR)
 
@@ -62,6 +67,9 @@ def reported(operator: Any) -> str:
 def upgrade(cluster: Cluster, folder: Path) -> Upgrade:
     release = make_next(folder)
     _bring_image(cluster, release)
+    options = {controlleroptions.KEY: json.dumps(_COLLECTING)}
+    said = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": OWN_MAP}, "data": options}
+    cluster.kubectl("create", NAMESPACE, "-f", "-", given=json.dumps(said))
     _begin_with_old(cluster, write_old(folder / "old", Path(mco.__file__).parent, *DURATIONS))
     return _hand_over(cluster, folder, release)
 

@@ -20,6 +20,7 @@ from mco.operator import components, networkpolicies
 from mco.operator.servercertificates import REFRESH, ServerCertificates
 from mco.payload import operands
 from mco.pki import authority
+from mco.plan.installation.controlleroptions import read
 from tests.operator.world import Hands
 from tests.servers.real import RealServer
 
@@ -97,6 +98,20 @@ async def test_what_the_cluster_says_anew_reaches_the_components(client: Client)
         assert stored is not None
         assert arguments(stored) == arguments(wanted.body)
         assert arguments(stored)[-1] == f"--v={live.verbosity}"
+
+
+async def test_what_a_person_says_of_the_controllers(client: Client) -> None:
+    """Reaches their arguments, and leaves them when it is taken back."""
+    wholes, found = Wholes(client), OPERANDS[1]
+    for options, expected in (
+        ({"collect": True, "keepNewest": 2}, ["--collect", "--keep-newest=2", "--v=2"]),
+        ({}, ["--v=2"]),
+    ):
+        live = operands.Live(verbosity=2, tls=tlsprofile.INTERMEDIATE, controller=read(options))
+        await components.roll_out(wholes, [operands.adjusted(found, live)])
+        stored = await wholes.get(found.body)
+        assert stored is not None
+        assert arguments(stored) == [*arguments(found.body), *expected]
 
 
 def arguments(body: Mapping[str, Any]) -> list[str]:

@@ -172,6 +172,7 @@ async def test_a_plain_cluster_may_say_the_same(tmp_path: Path) -> None:
         ("dns.yaml", "- 1", "dns.yaml is not one object"),
         ("proxy.yaml", "spec: [", "cluster-config, proxy.yaml"),
         ("apiserver.yaml", "spec: {tlsSecurityProfile: 1}", "this is no APIServer object"),
+        ("controller.yaml", "keepYoung: -1", "controller.yaml: Expected `float` >= 0.0 - at `$.keepYoung`"),
     ],
 )
 async def test_what_cannot_be_used_is_named(tmp_path: Path, key: str, text: str, said_of_it: str) -> None:

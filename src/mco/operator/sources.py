@@ -2,7 +2,7 @@
 
 OpenShift's own kinds where they are served. What they do not say may stand in the ConfigMap `cluster-config`
 of our namespace, a document per key: `infrastructure.yaml`, `network.yaml`, `dns.yaml`, `proxy.yaml`,
-`apiserver.yaml`. A plain cluster needs neither.
+`apiserver.yaml`. A plain cluster needs neither. Options of the controllers stand in its `controller.yaml`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from mco.kube.wholes import Wholes
 from mco.operator import lookup
 from mco.operator.registries import RegistryReader
 from mco.pki.bundle import checked, replaced
-from mco.plan.installation import cloudconfig
+from mco.plan.installation import cloudconfig, controlleroptions
 from mco.plan.installation.bootimages import UNKNOWN_RELEASE, install_version
 from mco.plan.installation.contents import contents
+from mco.plan.installation.controlleroptions import ControllerOptions
 from mco.plan.installation.discovered import Document, Sources
 from mco.plan.installation.pullsecret import GLOBAL
 
@@ -89,6 +90,7 @@ class Reader:
             proxy=await self._document("Proxy", own),
             api_server=await self._document("APIServer", own),
             os_images=await self._data(names.NAMESPACE, "machine-config-osimageurl"),
+            controller=_controller_options(own),
         )
         if infrastructure is None or "infrastructure.yaml" in own:
             return msgspec.structs.replace(found, server_ca=await self._server_authorities() or b"")
@@ -190,6 +192,11 @@ def _authorities(found: ConfigMap, key: str) -> bytes:
     return checked(contents(found).get(key, b""), place)
 
 
+def _controller_options(own: Mapping[str, str]) -> ControllerOptions:
+    key = controlleroptions.KEY
+    return controlleroptions.read(_parsed(own[key], key)) if key in own else ControllerOptions()
+
+
 def _parsed(text: str, key: str) -> dict[str, Any]:
     documents = load_all(text.encode(), f"ConfigMap/{names.NAMESPACE}/{OWN_MAP}, {key}")
     if len(documents) == 1 and isinstance(documents[0], dict):
@@ -198,5 +205,5 @@ def _parsed(text: str, key: str) -> dict[str, Any]:
         f"{key} is not one object",
         subject=f"ConfigMap/{names.NAMESPACE}/{OWN_MAP}",
         path=f"$.data['{key}']",
-        hint="it holds one OpenShift object of that kind, as YAML",
+        hint="it holds one object, as YAML",
     )

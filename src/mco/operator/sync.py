@@ -219,7 +219,9 @@ class Sync:
 
     async def _components(self, name: str) -> Waiting | None:
         settings = self._caches.settings.store.get(names.MACHINE_CONFIGURATION)
-        live = operands.Live(verbosity=verbosity(settings), tls=self._tls)
+        live = operands.Live(
+            verbosity=verbosity(settings), tls=self._tls, controller=self._sources.controller
+        )
         chosen = [operands.adjusted(each, live) for each in self._operands if each.identity.name == name]
         return await components.roll_out(self._wholes, chosen)
 

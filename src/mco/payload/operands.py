@@ -16,7 +16,8 @@ from mco.base.errors import InvalidInput
 from mco.payload import manifest
 from mco.payload.image import NAME as IMAGE
 from mco.payload.manifest import Manifest
-from mco.payload.source.metadata import SERVER
+from mco.payload.source.metadata import CONTROLLER, SERVER
+from mco.plan.installation.controlleroptions import ControllerOptions
 from mco.runtime import version
 
 
@@ -28,10 +29,12 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cluster may say anew at any time: `verbosity` as klog counts, `tls` for what machines ask."""
+    """What the cluster may say anew at any time: `verbosity` as klog counts, `tls` for what machines ask,
+    `controller` for the controllers."""
 
     verbosity: int
     tls: Profile
+    controller: ControllerOptions = ControllerOptions()
 
 
 class _Images(msgspec.Struct, rename="camel"):
@@ -81,6 +84,8 @@ def adjusted(found: Manifest, live: Live) -> Manifest:
             f"--tls-cipher-suites={','.join(live.tls.suites)}",
             f"--tls-min-version={live.tls.minimum}",
         ]
+    elif found.identity.name == CONTROLLER:
+        container["args"] += live.controller.arguments()
     container["args"].append(f"--v={live.verbosity}")
     return msgspec.structs.replace(found, body=body)
 

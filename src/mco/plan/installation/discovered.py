@@ -15,6 +15,7 @@ import msgspec
 from mco.base.errors import InvalidInput
 from mco.plan.installation import registries
 from mco.plan.installation.cloudconfig import cloud_config
+from mco.plan.installation.controlleroptions import ControllerOptions
 from mco.plan.installation.network import discover
 from mco.plan.installation.registries import Registries
 
@@ -29,7 +30,8 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     provider's ConfigMap, `trust` the PEM bundles that nodes trust in addition, `client_ca` the PEM bundle
     that kubelets trust their clients by, `server_ca` the one that machines trust the config server by,
     `api_ca` the one that clients trust the API server by, `pull_secret` a reference, `os_images` the data of
-    the ConfigMap that names them."""
+    the ConfigMap that names them. `controller` is for the controllers, no field of a
+    ControllerConfig."""
 
     infrastructure: Document | None = None
     network: Document | None = None
@@ -44,6 +46,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     pull_secret: Mapping[str, str] | None = None
     registries: Registries | None = None
     os_images: Mapping[str, str] | None = None
+    controller: ControllerOptions = ControllerOptions()
 
 
 def fields(found: Sources, version: str) -> dict[str, Any]:
