@@ -69,6 +69,7 @@ def seen(cluster: Cluster) -> list[audit.Request]:
         until(lambda: updated(cluster))
         until(lambda: report(cluster) is None)
         metrics_are_read(cluster)
+        lose_what_a_node_has(cluster)
         until(lambda: events(cluster) >= {"machineconfigdaemon", "machineconfigcontroller-nodecontroller"})
     return audit.requests(cluster.folder)
 
@@ -79,7 +80,6 @@ def test_nobody_is_refused(seen: list[audit.Request]) -> None:
 
 
 OPENSHIFT = "only in OpenShift"
-LOST = "when a rendered config is lost"
 REPAIR = "when somebody changed it"
 OTHER_LEADER = "while another one leads"
 AT_ONCE = "when two wrote at the same time"
@@ -145,8 +145,6 @@ UNUSED = {
         "delete machineconfigs": "an hour after nobody needs one any more",
         f"get configmaps in {names.NAMESPACE}": "before it deletes one",
         "list machineosbuilds": "before it deletes one",
-        f"get secrets in {names.NAMESPACE}": LOST,
-        f"delete secrets in {names.NAMESPACE}": LOST,
         "get daemonsets": "a Pod of one is on the node",
         "list poddisruptionbudgets": "an eviction is refused",
         "get machineconfigs": "what the cache does not have yet",
@@ -155,7 +153,7 @@ UNUSED = {
         "patch machineconfigs": REPAIR,
         "watch schedulers": OPENSHIFT,
     },
-    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE, f"create secrets in {names.NAMESPACE}": LOST},
+    DAEMON: ANYBODY | {"get machineconfignodes": AT_ONCE},
     SERVER: ANYBODY
     | {
         f"create events in {names.NAMESPACE}": "a machine shows a join token",
@@ -172,6 +170,19 @@ def test_nobody_is_given_what_it_does_not_use(seen: list[audit.Request], grants:
 @pytest.mark.parametrize("grants", GRANTS, ids=lambda grants: grants.component)
 def test_a_reason_is_for_something_that_is_granted(grants: Grants) -> None:
     assert set(UNUSED[grants.component]) - set(audit.unused(grants, [])) == set()
+
+
+@pytest.mark.usefixtures("seen")
+def test_a_daemon_makes_no_other_secrets(cluster: Cluster) -> None:
+    """Its role says nothing of what they are."""
+    body = {"metadata": {"name": "router-certs"}, "data": {}}
+    path = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+
+    async def make(client: Client) -> None:
+        await client.request("POST", path, body=body)
+
+    with pytest.raises(InvalidInput, match="may only make Secrets for its own copies, not router-certs"):
+        cluster.ask(make, cluster.folder / f"{DAEMON}.kubeconfig")
 
 
 @pytest.mark.usefixtures("seen")
@@ -319,6 +330,37 @@ def make_pods(cluster: Cluster) -> None:
         cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status"
         cluster.patch_at(path, {"status": ready})
+
+
+def lose_what_a_node_has(cluster: Cluster) -> None:
+    """What the node runs, and its inputs no longer give, is deleted and comes back from the node."""
+    pool = body_of(names.API_VERSION, "MachineConfigPool", "worker")
+    name = target(cluster)
+    cluster.patch(pool, {"spec": {"paused": True}})
+    cluster.patch(motd(), {"spec": {"kernelArguments": ["nosmt"]}})
+    until(lambda: target(cluster) != name)
+    config = body_of(names.API_VERSION, "MachineConfig", name)
+    cluster.patch(config, {"metadata": {"annotations": {names.ALLOW_DELETION: ""}}})
+    before = uid(cluster, name)
+    cluster.delete(config)
+    until(lambda: uid(cluster, name) not in ("", before))
+    until(lambda: names.COPY_WANTED not in (cluster.get("v1", "Node", NODE) or {})["metadata"]["annotations"])
+    copies = f"/api/v1/namespaces/{names.NAMESPACE}/secrets"
+    selected = {"labelSelector": names.COPY_LABEL}
+    left = cluster.ask(lambda client: client.request("GET", copies, params=selected))
+    assert msgspec.json.decode(left)["items"] == []
+
+
+def target(cluster: Cluster) -> str:
+    found = cluster.get(names.API_VERSION, "MachineConfigPool", "worker")
+    assert found is not None
+    name: str = found["spec"]["configuration"]["name"]
+    return name
+
+
+def uid(cluster: Cluster, config: str) -> str:
+    found = cluster.get(names.API_VERSION, "MachineConfig", config)
+    return found["metadata"]["uid"] if found else ""
 
 
 def motd() -> dict[str, Any]:
