@@ -252,9 +252,14 @@ async def refill(
 @contextlib.asynccontextmanager
 async def scene(folder: Path) -> AsyncIterator[Scene]:
     clock = HandClock()
+    async with in_process(folder / "api", clock) as client:
+        yield await set_up(folder, client, clock)
+
+
+async def set_up(folder: Path, client: Client, clock: HandClock) -> Scene:
+    """An installation on a server that has nothing yet."""
     tokens = folder / "tokens"
     tokens.mkdir()
     (tokens / "token").write_text("token")
-    async with in_process(folder / "api", clock) as client:
-        await installed(client)
-        yield Scene(client, clock, tokens)
+    await installed(client)
+    return Scene(client, clock, tokens)
