@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -33,10 +34,18 @@ def test_even_as_the_first_process_of_a_namespace(tmp_path: Path) -> None:
     path.chmod(0o755)
     process = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", path])
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while not (pids := children.read_text().split()) or os.readlink(f"/proc/{pids[0]}/exe") != str(path):
+    while not (pids := children.read_text().split()) or not _waits(int(pids[0]), path):
         assert process.poll() is None
     os.kill(int(pids[0]), signal.SIGTERM)
     _ends(process)
+
+
+def _waits(pid: int, program: Path) -> bool:
+    """It runs, and has blocked the signal that it waits for: sent before, the signal would be lost."""
+    blocked = re.search(r"^SigBlk:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert blocked
+    term = 1 << (signal.SIGTERM - 1)
+    return os.readlink(f"/proc/{pid}/exe") == str(program) and bool(int(blocked[1], 16) & term)
 
 
 def test_an_architecture_without_a_pause_program_is_said() -> None:
