@@ -41,8 +41,8 @@ def test_even_as_the_first_process_of_a_namespace(tmp_path: Path) -> None:
 
 def _waits(pid: int, program: Path) -> bool:
     """It sleeps, as it does once it waits for the signal: sent before, the signal would be lost."""
-    asleep = "\nState:\tS" in Path(f"/proc/{pid}/status").read_text()
-    return asleep and os.readlink(f"/proc/{pid}/exe") == str(program)
+    runs = os.readlink(f"/proc/{pid}/exe") == str(program)
+    return runs and "\nState:\tS" in Path(f"/proc/{pid}/status").read_text()
 
 
 def test_an_architecture_without_a_pause_program_is_said() -> None:
