@@ -125,6 +125,27 @@ async def test_many_wrong_tokens_are_not_kept_for_ever(server: ScriptedServer) -
         assert len(server.asked) == before + 2
 
 
+async def test_who_is_known_does_not_wait_for_who_is_not() -> None:
+    """Whoever keeps the API server thinking keeps nobody else out."""
+    held, answers = asyncio.Event(), asyncio.Event()
+
+    async def slow(asked: Asked, wire: Wire) -> None:
+        if asked.json()["spec"].get("token") == "slow":
+            held.set()
+            await answers.wait()
+        await api_server(asked, wire)
+
+    async with scripted(slow) as server, Client(server.cluster) as client, asyncio.timeout(30):
+        reviews = Reviews(client, HandClock())
+        assert await reviews.admit("Bearer good") is HTTPStatus.OK
+        unknown = asyncio.create_task(reviews.admit("Bearer slow"))
+        await held.wait()
+        assert await reviews.admit("Bearer good") is HTTPStatus.OK
+        assert not unknown.done()
+        answers.set()
+        assert await unknown is HTTPStatus.UNAUTHORIZED
+
+
 async def test_without_the_api_server_nobody_reads(server: ScriptedServer, url: str) -> None:
     await server.stop()
     assert (await ask(url, Authorization="Bearer good")).status == 503
