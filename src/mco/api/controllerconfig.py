@@ -7,22 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
+from mco.api.infrastructure import InfrastructureStatus
 from mco.api.meta.conditions import Condition
 from mco.api.meta.objects import APIStruct, Object
 
 TEMPLATE_CONTROLLER_COMPLETED = "TemplateControllerCompleted"
 TEMPLATE_CONTROLLER_RUNNING = "TemplateControllerRunning"
 TEMPLATE_CONTROLLER_FAILING = "TemplateControllerFailing"
-
-
-class PlatformStatus(APIStruct, frozen=True, kw_only=True):
-    type: str = ""
-
-
-class InfrastructureStatus(APIStruct, frozen=True, kw_only=True):
-    platform_status: PlatformStatus = msgspec.field(default_factory=PlatformStatus)
-    control_plane_topology: str = ""
-    api_server_internal_uri: str = msgspec.field(default="", name="apiServerInternalURI")
 
 
 class Infrastructure(APIStruct, frozen=True, kw_only=True):

@@ -7,7 +7,12 @@ import msgspec
 from mco.api.meta.objects import APIStruct, Object
 
 
+class PlatformStatus(APIStruct, frozen=True, kw_only=True):
+    type: str = ""
+
+
 class InfrastructureStatus(APIStruct, frozen=True, kw_only=True):
+    platform_status: PlatformStatus = msgspec.field(default_factory=PlatformStatus)
     api_server_internal_uri: str = msgspec.field(default="", name="apiServerInternalURI")
     control_plane_topology: str = ""
 
