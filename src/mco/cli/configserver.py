@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mco.cli.metrics import metrics_option
-from mco.cli.options import kubeconfig_option, log_level_option
+from mco.cli.options import F, kubeconfig_option, log_level_option
 
 if TYPE_CHECKING:
     from mco.configserver.process import Listeners
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 _LISTENER_OPTIONS = (
     click.option(

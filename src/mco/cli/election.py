@@ -6,12 +6,12 @@ import functools
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from mco.cli.options import Seconds
+from mco.cli.options import F, Seconds
 
 if TYPE_CHECKING:
     from mco.kube.client import Client
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mco.runtime.clock import Clock
     from mco.runtime.supervise import Part
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 _DURATIONS = {
     "lease": ("lease-duration", "how long after its last renewal a Lease may be taken"),

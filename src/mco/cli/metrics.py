@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mco.cli.options import F
+
 if TYPE_CHECKING:
     from mco.runtime.scraping import Address
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AddressType(click.ParamType["Address"]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mco.cli.options import F
 from mco.operator.bootstrapfiles import FILES
 from mco.plan.installation.images import IMAGES, OURS
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mco.operator.bootstrap import Bootstrap
     from mco.plan.installation.images import Release
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 _FOLDER_MODE, _FILE_MODE = 0o755, 0o644
 

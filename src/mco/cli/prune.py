@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from mco.cli.limits import limit_options
-from mco.cli.options import instance_option, kubeconfig_option
+from mco.cli.options import F, instance_option, kubeconfig_option
 
 if TYPE_CHECKING:
     from mco.api.machineconfig import MachineConfig
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mco.plan.pool.uses import Reasons
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 _SHOWN = 3
 """So many nodes, pools or builds are named with a reason."""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mco.cli.options import instance_option, kubeconfig_option, output_option
+from mco.cli.options import F, instance_option, kubeconfig_option, output_option
 
 if TYPE_CHECKING:
     from mco.api.bootstraptokens import BootstrapToken
     from mco.kube.client import Client
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
