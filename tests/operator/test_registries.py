@@ -19,7 +19,7 @@ from mco.plan.installation import kubeconfigdata, pullsecret, registries
 from mco.plan.installation.registries import Registries
 from tests.operator.world import Hands, World, embedded
 
-MANAGED = registries.NAMESPACE
+MANAGED = names.OPENSHIFT_CONFIG_MANAGED
 DNS = {"spec": {"baseDomain": "example"}}
 
 

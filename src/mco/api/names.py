@@ -7,6 +7,8 @@ VERSION = "v1"
 API_VERSION = f"{GROUP}/{VERSION}"
 OPERATOR_GROUP = "operator.openshift.io"
 NAMESPACE = "openshift-machine-config-operator"
+OPENSHIFT_CONFIG = "openshift-config"  # where people set up an OpenShift
+OPENSHIFT_CONFIG_MANAGED = "openshift-config-managed"  # where its operators tell each other
 NODE_LEASE_NAMESPACE = "kube-node-lease"
 
 # Labels

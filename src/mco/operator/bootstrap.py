@@ -11,7 +11,7 @@ from mco.api import names
 from mco.operator import objects
 from mco.operator.bootstrapsources import Found
 from mco.operator.objects import Installation
-from mco.operator.sources import CONFIG, INITIAL_AUTHORITIES
+from mco.operator.sources import INITIAL_AUTHORITIES
 from mco.payload.source.bootstrappod import pod
 from mco.plan.installation.discovered import topology
 from mco.plan.installation.images import OURS, Release
@@ -62,7 +62,7 @@ def _config(found: Found, release: Release, release_image: str) -> dict[str, Any
 
 def _authorities(client_ca: bytes) -> dict[str, Any]:
     """What the operator reads in the cluster until that has authorities of its own."""
-    metadata = {"name": INITIAL_AUTHORITIES, "namespace": CONFIG}
+    metadata = {"name": INITIAL_AUTHORITIES, "namespace": names.OPENSHIFT_CONFIG}
     data = {"ca-bundle.crt": client_ca.decode()}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from mco.api import names
 from mco.api.core import ConfigMap
 from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput
 from mco.operator import bootstrapfiles
-from mco.operator.sources import BUNDLE, CONFIG, USERS
+from mco.operator.sources import BUNDLE, USERS
 from mco.pki.bundle import checked
 from mco.plan.installation.cloudconfig import AUTHORITIES_KEY, CONFIG_KEY
 from mco.plan.installation.contents import contents
@@ -133,12 +134,12 @@ class _Folder:
     def pull_secret(self) -> Mapping[str, str] | None:
         """What the ControllerConfig says of it: where the cluster finds it."""
         found = self.manifest("pull-secret", "Secret", "PullSecret file").get("metadata") or {}
-        wanted = {"name": GLOBAL, "namespace": CONFIG}
+        wanted = {"name": GLOBAL, "namespace": names.OPENSHIFT_CONFIG}
         if all(found.get(key) == value for key, value in wanted.items()):
             return wanted
         self.warnings.append(
             f"nothing in the cluster will look for the Secret of --pull-secret: it has to be {GLOBAL} "
-            f"in namespace {CONFIG}"
+            f"in namespace {names.OPENSHIFT_CONFIG}"
         )
         return None
 

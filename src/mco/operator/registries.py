@@ -8,6 +8,7 @@ from typing import Any
 
 from mco.api import names
 from mco.api.core import Secret
+from mco.api.names import OPENSHIFT_CONFIG, OPENSHIFT_CONFIG_MANAGED
 from mco.api.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from mco.base.errors import NotFound
 from mco.kube.client import Client
@@ -21,8 +22,6 @@ from mco.runtime.logging import Logger
 
 _log = Logger("mco.operator")
 
-_CONFIG = "openshift-config"
-
 
 class RegistryReader:
     def __init__(self, client: Client, wholes: Wholes) -> None:
@@ -34,7 +33,7 @@ class RegistryReader:
         first rendered config had none either (spec/operator.md 0.1). Raises InvalidInput, NotFound, and what
         the client raises."""
         return Registries(
-            managed=await self._bundles(registries.NAMESPACE, registries.MANAGED) or {},
+            managed=await self._bundles(OPENSHIFT_CONFIG_MANAGED, registries.MANAGED) or {},
             users=await self._users(),
             pull_secret=await self._pull_secret(dns) if settled else b"",
         )
@@ -44,9 +43,12 @@ class RegistryReader:
         name = ((image.get("spec") or {}).get("additionalTrustedCA") or {}).get("name")
         if not name:
             return {}
-        found = await self._bundles(_CONFIG, name)
+        found = await self._bundles(OPENSHIFT_CONFIG, name)
         if found is None:
-            _log.warning("the ConfigMap of trusted registries is not there", configmap=f"{_CONFIG}/{name}")
+            _log.warning(
+                "the ConfigMap of trusted registries is not there",
+                configmap=f"{OPENSHIFT_CONFIG}/{name}",
+            )
         return found or {}
 
     async def _bundles(self, namespace: str, name: str) -> Bundles | None:
@@ -63,13 +65,11 @@ class RegistryReader:
             _log.warning("the account that pulls from the registry is not there", account=pullsecret.ACCOUNT)
             return b""
         secrets = await self._secrets([each.name for each in account.image_pull_secrets or ()])
-        cluster = await lookup.found(
-            self._client, SECRETS, pullsecret.GLOBAL, namespace=pullsecret.GLOBAL_NAMESPACE
-        )
+        cluster = await lookup.found(self._client, SECRETS, pullsecret.GLOBAL, namespace=OPENSHIFT_CONFIG)
         if cluster is None:
             raise NotFound(
                 f'error fetching cluster pull secret: secret "{pullsecret.GLOBAL}" not found',
-                subject=f"Secret/{pullsecret.GLOBAL_NAMESPACE}/{pullsecret.GLOBAL}",
+                subject=f"Secret/{OPENSHIFT_CONFIG}/{pullsecret.GLOBAL}",
             )
         domain = ((dns or {}).get("spec") or {}).get("baseDomain") or ""
         return pullsecret.merged(secrets, cluster, domain)
@@ -88,9 +88,9 @@ class RegistryReader:
 async def keep_merged(client: Client, found: Registries) -> None:
     """Also when nothing is left to trust; writes nothing when it is right."""
     wanted = registries.merged(found)
-    have = await lookup.found(client, CONFIG_MAPS, registries.MERGED, namespace=registries.NAMESPACE)
+    have = await lookup.found(client, CONFIG_MAPS, registries.MERGED, namespace=OPENSHIFT_CONFIG_MANAGED)
     if have is None:
-        await client.create(CONFIG_MAPS, wanted, namespace=registries.NAMESPACE)
+        await client.create(CONFIG_MAPS, wanted, namespace=OPENSHIFT_CONFIG_MANAGED)
         return
     stored = {"data": have.data or {}, "binaryData": have.binary_data or {}}
     changes = {key: difference(stored[key], wanted[key]) for key in stored if stored[key] != wanted[key]}

@@ -15,6 +15,7 @@ import msgspec
 from mco.api import names
 from mco.api.core import ConfigMap
 from mco.api.meta.objects import APIStruct, Object
+from mco.api.names import OPENSHIFT_CONFIG, OPENSHIFT_CONFIG_MANAGED
 from mco.api.resources import CONFIG_MAPS, SECRETS, Resource
 from mco.api.yaml import load_all
 from mco.base.errors import InvalidInput, NotFound
@@ -35,7 +36,7 @@ LOOK_AGAIN = 30.0
 OWN_MAP = "cluster-config"
 SERVER_AUTHORITIES = "machine-config-server-ca"
 INITIAL_AUTHORITIES = "initial-kube-apiserver-server-ca"
-CONFIG, MANAGED, SYSTEM = "openshift-config", "openshift-config-managed", "kube-system"
+SYSTEM = "kube-system"
 BUNDLE, USERS = "ca-bundle.crt", "user-ca-bundle"
 _SIGNER_OPERATOR, _SIGNER = "openshift-kube-apiserver-operator", "kube-apiserver-to-kubelet-client-ca"
 _SIGNER_NAME = "kube-apiserver-to-kubelet-signer"
@@ -105,11 +106,11 @@ class Reader:
         server_ca = await self._server_authorities()
         return msgspec.structs.replace(
             found,
-            cloud=await self._data(cloudconfig.NAMESPACE, cloudconfig.NAME),
+            cloud=await self._data(OPENSHIFT_CONFIG_MANAGED, cloudconfig.NAME),
             trust=await self._trust(found.proxy),
             client_ca=await self._client_authorities(settled),
             server_ca=server_ca if server_ca is not None else await self._bundle(SYSTEM, "root-ca", "ca.crt"),
-            api_ca=await self._bundle_if_any(MANAGED, "kube-apiserver-server-ca") or b"",
+            api_ca=await self._bundle_if_any(OPENSHIFT_CONFIG_MANAGED, "kube-apiserver-server-ca") or b"",
             pull_secret=await self._pull_secret(),
             registries=await self._registries.read(found.dns, settled=settled),
         )
@@ -148,10 +149,10 @@ class Reader:
         return await lookup.setting(self._wholes, kind)
 
     async def _trust(self, proxy: Document | None) -> tuple[bytes, ...]:
-        found = [await self._bundle_if_any(CONFIG, USERS) or b""]
+        found = [await self._bundle_if_any(OPENSHIFT_CONFIG, USERS) or b""]
         trusted = (((proxy or {}).get("spec") or {}).get("trustedCA") or {}).get("name")
         if trusted and trusted != USERS:
-            found.append(await self._bundle(CONFIG, trusted))
+            found.append(await self._bundle(OPENSHIFT_CONFIG, trusted))
         return tuple(bundle for bundle in found if bundle)
 
     async def _client_authorities(self, settled: bool) -> bytes:
@@ -159,8 +160,8 @@ class Reader:
         that is rendered here then has the hash of the one that machines booted with
         (spec/operator.md 0.1)."""
         if settled:
-            return await self._bundle(MANAGED, "kube-apiserver-client-ca")
-        initial = await self._bundle(CONFIG, INITIAL_AUTHORITIES)
+            return await self._bundle(OPENSHIFT_CONFIG_MANAGED, "kube-apiserver-client-ca")
+        initial = await self._bundle(OPENSHIFT_CONFIG, INITIAL_AUTHORITIES)
         signer = await self._bundle_if_any(_SIGNER_OPERATOR, _SIGNER)
         return replaced(initial, _SIGNER_NAME, signer or b"")
 
@@ -168,9 +169,9 @@ class Reader:
         return await self._bundle_if_any(names.NAMESPACE, SERVER_AUTHORITIES)
 
     async def _pull_secret(self) -> Mapping[str, str] | None:
-        if await lookup.found(self._client, SECRETS, GLOBAL, namespace=CONFIG) is None:
+        if await lookup.found(self._client, SECRETS, GLOBAL, namespace=OPENSHIFT_CONFIG) is None:
             return None
-        return {"name": GLOBAL, "namespace": CONFIG}
+        return {"name": GLOBAL, "namespace": OPENSHIFT_CONFIG}
 
     async def _bundle(self, namespace: str, name: str, key: str = BUNDLE) -> bytes:
         return _authorities(await self._client.get(CONFIG_MAPS, name, namespace=namespace), key)

@@ -156,7 +156,7 @@ GRANTS = Grants(
             rules=(config_maps("bootstrap", "root-ca", because="whether the cluster is complete"),),
         ),
         Inside(
-            namespace="openshift-config",
+            namespace=names.OPENSHIFT_CONFIG,
             capability=OPENSHIFT,
             rules=(
                 config_maps(because="authorities that machines shall trust"),
@@ -164,7 +164,7 @@ GRANTS = Grants(
             ),
         ),
         Inside(
-            namespace="openshift-config-managed",
+            namespace=names.OPENSHIFT_CONFIG_MANAGED,
             capability=OPENSHIFT,
             rules=(
                 config_maps(

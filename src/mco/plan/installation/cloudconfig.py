@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mco.api.names import OPENSHIFT_CONFIG_MANAGED
 from mco.base.errors import InvalidInput
 from mco.plan.installation.contents import decoded
 
-NAMESPACE, NAME = "openshift-config-managed", "kube-cloud-config"
+NAME = "kube-cloud-config"
 CONFIG_KEY, AUTHORITIES_KEY = "cloud.conf", "ca-bundle.pem"
 _NEEDED = frozenset(("Azure", "GCP", "OpenStack", "VSphere"))
 
@@ -26,14 +27,15 @@ def cloud_config(platform: str, named: bool, data: Mapping[str, str] | None) -> 
     """`named`: the Infrastructure names a configuration; `data` of the ConfigMap, None when it is not there.
 
     Raises InvalidInput where the platform cannot do without."""
-    subject = f"ConfigMap/{NAMESPACE}/{NAME}"
+    place = f"{OPENSHIFT_CONFIG_MANAGED}/{NAME}"
+    subject = f"ConfigMap/{place}"
     if data is None:
         if named or platform in _NEEDED:
-            text = f"{NAMESPACE}/{NAME} configmap is required on platform {platform} but not found"
+            text = f"{place} configmap is required on platform {platform} but not found"
             raise InvalidInput(f'{text}: configmap "{NAME}" not found', subject=subject)
         return CloudConfig()
     if CONFIG_KEY not in data and platform in _NEEDED:
-        text = f"{NAMESPACE}/{NAME} configmap must have the {CONFIG_KEY} key on platform {platform}"
+        text = f"{place} configmap must have the {CONFIG_KEY} key on platform {platform}"
         raise InvalidInput(f"{text} but not found", subject=subject, path=f"$.data['{CONFIG_KEY}']")
     authorities = decoded(data.get(AUTHORITIES_KEY, ""))
     return CloudConfig(

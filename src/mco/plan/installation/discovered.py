@@ -30,8 +30,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     provider's ConfigMap, `trust` the PEM bundles that nodes trust in addition, `client_ca` the PEM bundle
     that kubelets trust their clients by, `server_ca` the one that machines trust the config server by,
     `api_ca` the one that clients trust the API server by, `pull_secret` a reference, `os_images` the data of
-    the ConfigMap that names them. `controller` is for the controllers, no field of a
-    ControllerConfig."""
+    the ConfigMap that names them. `controller` is for the controllers, no field of a ControllerConfig."""
 
     infrastructure: Document | None = None
     network: Document | None = None

@@ -16,7 +16,7 @@ T = TypeVar("T")
 OPERATOR = "image-registry"
 """The ClusterOperator without which there is no such registry."""
 ACCOUNT = "machine-os-puller"
-GLOBAL_NAMESPACE, GLOBAL = "openshift-config", "pull-secret"
+GLOBAL = "pull-secret"
 _REGISTRY = "image-registry.openshift-image-registry.svc:5000"
 _LEGACY, _KEY, _TYPE = ".dockercfg", ".dockerconfigjson", "kubernetes.io/dockerconfigjson"
 

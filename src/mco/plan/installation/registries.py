@@ -9,11 +9,9 @@ from typing import Any
 
 import msgspec
 
-NAMESPACE, MERGED, MANAGED = (
-    "openshift-config-managed",
-    "merged-trusted-image-registry-ca",
-    "image-registry-ca",
-)
+from mco.api import names
+
+MERGED, MANAGED = "merged-trusted-image-registry-ca", "image-registry-ca"
 _OWNER = {"openshift.io/owning-component": "Machine Config Operator"}
 
 Bundles = Mapping[str, bytes]
@@ -49,7 +47,7 @@ def merged(found: Registries) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": MERGED, "namespace": NAMESPACE, "annotations": _OWNER},
+        "metadata": {"name": MERGED, "namespace": names.OPENSHIFT_CONFIG_MANAGED, "annotations": _OWNER},
         "data": data,
         "binaryData": binary,
     }
