@@ -177,10 +177,14 @@ class RenderController:
             return found
         repaired = await self._client.patch(resources.MACHINE_CONFIGS, found.name, patch, kind=PatchKind.JSON)
         if is_edit(found, wanted):
-            text = f"{found.name} was changed by somebody else, and is put back as it was rendered"
-            self._events.event(repaired, "Warning", "RenderedConfigRepaired", text)
-            _log.warning("a rendered config was changed; it is put back", config=rendered.name)
+            self.tell_put_back(repaired, "as it was rendered")
         return repaired
+
+    def tell_put_back(self, config: MachineConfig, whence: str) -> None:
+        """Tells that it is again what its name says."""
+        text = f"{config.name} was changed by somebody else, and is put back {whence}"
+        self._events.event(config, "Warning", "RenderedConfigRepaired", text)
+        _log.warning("a rendered config was changed; it is put back", config=config.name)
 
     def _base_image(self) -> str:
         controller = self._caches.controller_configs.store.get(names.CONTROLLER_CONFIG)

@@ -148,9 +148,7 @@ class RestoreController:
         repaired = await self._client.patch(
             resources.MACHINE_CONFIGS, stored.name, patch, kind=PatchKind.JSON
         )
-        text = f"{stored.name} was changed by somebody else, and is put back {whence}"
-        self._events.event(repaired, "Warning", "RenderedConfigRepaired", text)
-        _log.warning("a rendered config was changed; it is put back", config=stored.name)
+        self._render.tell_put_back(repaired, whence)
 
 
 def _facts(user: User | None) -> object:
