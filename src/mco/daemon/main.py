@@ -109,6 +109,10 @@ class Daemon:
             secure = Secure(options.metrics_secure_listen, options.metrics_tls, cluster)
         return Exposition(options.metrics_listen, secure)
 
+    @property
+    def _is_given(self) -> bool:
+        return self._options.kubeconfig is not None or self._options.in_cluster
+
     def _given(self) -> Cluster | None:
         if self._options.kubeconfig is not None:
             return kubeconfigs.load(self._options.kubeconfig)
@@ -171,7 +175,7 @@ class Daemon:
                 node = await registration.register()
                 break
             except Unauthorized as error:
-                if self._given() is None:
+                if not self._is_given:
                     raise
                 await self._again("the API server refuses this identity", error)
             except MCOError as error:

@@ -32,8 +32,8 @@ _ATTEMPTS = 4
 
 class Reporter:
     """`node` and `mcn` are the newest views that were seen, by watching or from the answer to a patch.
-    `news`: the status that a Node lacks, None when it lacks nothing. `told` is
-    given each view of the Node."""
+    `news`: the status that a Node lacks, None when it lacks nothing. `told` is given each view of the
+    Node."""
 
     def __init__(
         self, client: Client, events: EventSink, clock: Clock, told: Callable[[Node], None] = lambda _: None
