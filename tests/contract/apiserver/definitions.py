@@ -52,7 +52,7 @@ async def define(api: Api, body: Body) -> str:
         path = f"/apis/{group_version}/{spec['names']['plural']}"
         api.kinds[path] = (group_version, spec["names"]["kind"])
         # The real server fills a cache first, and says so.
-        while version["served"] and (await api.get(path, limit="1")).status in (404, 429, 503):  # noqa: ASYNC110
+        while version["served"] and (await api.get(path, limit="1")).status in (404, 503):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
 

@@ -76,6 +76,10 @@ class Reply(msgspec.Struct, frozen=True):
         return str(self.body["message"])
 
 
+def _starts(reply: Reply) -> bool:
+    return reply.status == 429 and "storage is (re)initializing" in str(reply.body)
+
+
 class Api:
     """Requests as one user."""
 
@@ -120,15 +124,24 @@ class Api:
     async def request(
         self, method: str, path: str, body: Any = None, *, kind: str = JSON, accept: str = JSON, **query: str
     ) -> Reply:
+        """A definition that was written just now may not be ready on the real server, which then asks to
+        wait, and has done nothing."""
+        while _starts(reply := await self._ask(method, path, body, kind, accept, query)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        return reply
+
+    async def _ask(
+        self, method: str, path: str, body: Any, kind: str, accept: str, query: Mapping[str, str]
+    ) -> Reply:
         assert self._session is not None
         headers = {"Accept": accept}
         data = None
         if body is not None:
             headers["Content-Type"] = kind
             data = io.BytesIO(body if isinstance(body, bytes) else msgspec.json.encode(body))
-        query = {name.rstrip("_"): value for name, value in query.items()}
+        params = {name.rstrip("_"): value for name, value in query.items()}
         async with self._session.request(
-            method, path, data=data, headers=headers, params=query, timeout=aiohttp.ClientTimeout(30)
+            method, path, data=data, headers=headers, params=params, timeout=aiohttp.ClientTimeout(30)
         ) as response:
             raw = await response.read()
         # The real server sends the index of OpenAPI documents without a type.
